@@ -37,7 +37,9 @@ static void judge(const struct diff *d, const struct tally *sums, struct diff_ju
 /* Rows that are not complete yet come again in the next slice: none is judged. */
 static bool builds(const struct query *q, size_t count, struct diff_judgement *out)
 {
-	bool on = query_building(q) >= 0;
+	bool on = false;
+
+	(void)q;
 
 	for (size_t i = 0; on && i < count; i++)
 		out[i] = (struct diff_judgement){ .none = true };

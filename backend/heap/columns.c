@@ -23,6 +23,8 @@ static void release_slots(struct columns *c)
 	free(c->now);
 	free(c->epoch);
 	free(c->weighed_bits);
+	free(c->base.from);
+	free(c->base.until);
 }
 
 void columns_release(struct columns *c)
@@ -89,6 +91,10 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 			      .now = xcalloc(all + 1ul, sizeof *to.now),
 			      .epoch = xmalloc((all + 1ul) * sizeof *to.epoch),
 			      .weighed_bits = xcalloc(all / 64 + 1ul, sizeof(uint64_t)) };
+	if (c->base.from)
+		to.base.from = xcalloc(all + 1ul, sizeof *to.base.from);
+	if (c->base.until)
+		to.base.until = xcalloc(all + 1ul, sizeof *to.base.until);
 	uint32_t *next = to.first + 1; /* of a stack, while slots are placed */
 
 	for (uint32_t s = 0; s < c->slots; s++)
@@ -116,6 +122,10 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 		if (came)
 			continue;
 		to.now[at] = c->now[old];
+		if (c->base.from)
+			to.base.from[at] = c->base.from[old];
+		if (c->base.until)
+			to.base.until[at] = c->base.until[old];
 		if (bit_of(c->weighed_bits, old))
 			to.weighed_bits[at / 64] |= 1ull << at % 64;
 	}
@@ -127,6 +137,7 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 	c->now = to.now;
 	c->epoch = to.epoch;
 	c->weighed_bits = to.weighed_bits;
+	c->base = to.base;
 	c->slots = all;
 	c->slot_count = 0;
 }

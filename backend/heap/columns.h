@@ -14,6 +14,14 @@
 
 #include "heap/skeleton.h"
 
+/*
+ * What each slot held at two instants, by place: `from` NULL = nothing, the start; `until` NULL =
+ * now. Born and gone are counted by slot: two slots of one stack never make up for each other.
+ */
+struct base {
+	struct live *from, *until;
+};
+
 struct columns {
 	struct skeleton *skeleton; /* held; covers all nodes after columns_settle() */
 	uint32_t slots;            /* in place */
@@ -23,6 +31,9 @@ struct columns {
 	struct tally *now;
 	uint32_t *epoch;
 	uint64_t *weighed_bits; /* has ever held estimates */
+	/* live at both ends of the interval that changes are counted in; NULL: the start, now.
+	 * Who sets them gives them away. */
+	struct base base;
 
 	/* what came since the last columns_settle() */
 	struct arrival *nodes_came;
@@ -45,6 +56,11 @@ uint32_t columns_add_slot(struct columns *c, uint32_t node, uint32_t epoch);
 bool columns_settle(struct columns *c);
 /* For reports: siblings by the rank of their location, 0 .. ranks - 1. After columns_settle(). */
 void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks);
+/* Its stack. After columns_settle(). */
+static inline uint32_t columns_stack(const struct columns *c, uint32_t node)
+{
+	return skeleton_first(c->skeleton, c->skeleton->node_of[node]);
+}
 /* A slot's counters, cumulative. */
 static inline void columns_count(struct columns *c, uint32_t slot, const struct tally *now,
 				 bool weighed)

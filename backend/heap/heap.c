@@ -3,6 +3,7 @@
  * heap.c - makes a snapshot: one pass over the slots for the sums, one more with a base.
  */
 #include "heap/heap.h"
+#include "heap/sites.h"
 
 #include <stdlib.h>
 
@@ -135,7 +136,32 @@ void heap_drop(struct heap *h)
 		free(h->changes->held_bits);
 		free(h->changes);
 	}
+	heap_rates_drop(h->rates);
+	heap_names_drop(h->names);
+	heap_sites_drop(h->sites);
+	heap_owners_drop(h->owners);
 	free(h);
+}
+
+struct heap *heap_named(const struct heap *h, struct heap_names *n, struct heap_sites *s,
+			struct heap_owners *o)
+{
+	struct heap *to = xmalloc(sizeof *to);
+
+	*to = *h;
+	atomic_init(&to->users, 1);
+	skeleton_hold(h->skeleton);
+	users_hold(&h->sums->users);
+	if (h->changes)
+		users_hold(&h->changes->users);
+	if (h->rates)
+		users_hold(&h->rates->users);
+	to->names = heap_names_hold(n);
+	to->sites = s;
+	users_hold(&s->users);
+	to->owners = o;
+	users_hold(&o->users);
+	return to;
 }
 
 static bool is_stack(const struct heap *h, uint32_t node)
@@ -169,6 +195,21 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
 }
 
+/* How many stacks before k have a rate. */
+static uint32_t count_stacks(const struct heap_rates *r, uint32_t k)
+{
+	uint32_t lo = 0, hi = r->count;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (r->stack[mid] < k)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 /* Of a range of stacks. Since the start all that is alive was born. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
@@ -200,4 +241,63 @@ bool heap_held_at_base(const struct heap *h, uint32_t node)
 {
 	return h->changes && is_stack(h, node) &&
 	       bit_of(h->changes->held_bits, skeleton_first(h->skeleton, node));
+}
+
+/* Of a range of stacks. */
+static struct rate rate_between(const struct heap *h, uint32_t first, uint32_t end)
+{
+	const struct heap_rates *r = h->rates;
+	uint32_t from = r ? count_stacks(r, first) : 0, to = r ? count_stacks(r, end) : 0;
+
+	return from == to ? (struct rate){ 0 } : rate_sub(&r->sum[to], &r->sum[from]);
+}
+
+struct rate heap_rate(const struct heap *h, uint32_t node)
+{
+	return rate_between(h, skeleton_first(h->skeleton, node), skeleton_last(h->skeleton, node));
+}
+
+static struct amounts amounts_between(const struct heap *h, uint32_t first, uint32_t end)
+{
+	return (struct amounts){
+		.sum = tally_sub(&h->sums->sum[end], &h->sums->sum[first]),
+		.change = change_between(h, first, end),
+		.rate = rate_between(h, first, end),
+		.sampled = estimates_before(h->sums, end) - estimates_before(h->sums, first),
+	};
+}
+
+struct amounts heap_amounts(const struct heap *h, uint32_t node)
+{
+	return amounts_between(h, skeleton_first(h->skeleton, node),
+			       skeleton_last(h->skeleton, node));
+}
+
+struct amounts heap_amounts_of_stack(const struct heap *h, uint32_t stack)
+{
+	return amounts_between(h, stack, stack + 1);
+}
+
+struct amounts heap_self_amounts(const struct heap *h, uint32_t node)
+{
+	return is_stack(h, node) ? heap_amounts_of_stack(h, skeleton_first(h->skeleton, node))
+				 : (struct amounts){ 0 };
+}
+
+void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums)
+{
+	for (uint32_t k = 0; k < h->sums->stacks; k++) {
+		struct amounts *a = &sums[number[k]];
+		struct tally t = heap_of_stack(h, k);
+		struct change c = heap_change_of_stack(h, k);
+
+		tally_add(&a->sum, &t);
+		change_add(&a->change, &c);
+		a->sampled += bit_of(h->sums->estimate_bits, k);
+	}
+	for (uint32_t i = 0; h->rates && i < h->rates->count; i++) {
+		struct rate r = rate_sub(&h->rates->sum[i + 1], &h->rates->sum[i]);
+
+		rate_add(&sums[number[h->rates->stack[i]]].rate, &r);
+	}
 }

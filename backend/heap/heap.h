@@ -33,20 +33,33 @@ struct changes {
 	uint64_t *held_bits; /* by stack: it had live blocks at the base */
 };
 
+/* What was allocated and freed in the window of all rates, of the stacks that did. */
+struct heap_rates {
+	atomic_uint users;
+	uint32_t count;
+	uint32_t *stack;  /* ascending */
+	struct rate *sum; /* running, as in struct sums, and one more */
+};
+
+struct heap_names; /* heap/names.h */
+struct heap_sites; /* heap/sites.h */
+
+/* Whose memory it is: a number for each stack, what it means is the maker's. */
+struct heap_owners {
+	atomic_uint users;
+	uint32_t *of_stack;
+};
+
 struct heap {
 	atomic_uint users;
 	struct skeleton *skeleton;
 	struct sums *sums;
-	struct changes *changes; /* NULL: since the start */
-};
-
-/*
- * What each slot held at two instants, by place in the columns: `from` NULL = nothing, the start;
- * `until` NULL = now. Born and gone are counted by slot: two slots of one stack never make up for
- * each other.
- */
-struct base {
-	const struct live *from, *until;
+	struct changes *changes;  /* NULL: since the start */
+	struct heap_rates *rates; /* NULL: nothing moves */
+	/* NULL where nobody asked for them: heap_named() */
+	struct heap_names *names;
+	struct heap_sites *sites;
+	struct heap_owners *owners;
 };
 
 /* After columns_settle(). base NULL: the start of the program. The caller holds it. */
@@ -56,7 +69,11 @@ struct heap *heap_new(const struct columns *c, const struct base *base);
 struct heap *heap_empty(struct skeleton *s);
 void heap_add_up(struct heap *h);
 struct heap *heap_hold(struct heap *h);
-void heap_drop(struct heap *h);
+void heap_drop(struct heap *h); /* NULL: nothing */
+/* The same amounts, with what they are called. It holds its parts; the caller holds it. */
+struct heap *heap_named(const struct heap *h, struct heap_names *n, struct heap_sites *s,
+			struct heap_owners *o);
+void heap_owners_drop(struct heap_owners *o); /* NULL: nothing */
 
 /* Of a node: with all that is below it; its own. */
 struct tally heap_incl(const struct heap *h, uint32_t node);
@@ -67,11 +84,36 @@ struct change heap_change(const struct heap *h, uint32_t node);
 struct change heap_self_change(const struct heap *h, uint32_t node);
 struct change heap_change_of_stack(const struct heap *h, uint32_t stack);
 bool heap_held_at_base(const struct heap *h, uint32_t node);
+struct rate heap_rate(const struct heap *h, uint32_t node);
+/* All of them, of the node with what is below it; its own. */
+struct amounts heap_amounts(const struct heap *h, uint32_t node);
+struct amounts heap_self_amounts(const struct heap *h, uint32_t node);
+struct amounts heap_amounts_of_stack(const struct heap *h, uint32_t stack);
 
 static inline struct tally heap_of_stack(const struct heap *h, uint32_t stack)
 {
 	return tally_sub(&h->sums->sum[stack + 1], &h->sums->sum[stack]);
 }
+
+/* Adds up what the stacks of each number hold: number[stack] is an index of sums. */
+void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums);
+
+/*
+ * heap/part.c: the stacks whose bit is set, and nothing of the others: what passes a filter. live,
+ * by stack, takes the place of what such a stack holds; NULL: all of it counts.
+ */
+struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live);
+
+/* heap/rates.c: adds up rates in any order; heap_rates_end() gives them to the snapshot. */
+struct rate_sums {
+	uint32_t stacks;
+	struct rate *of; /* by stack */
+	uint64_t *bits;
+};
+void heap_rates_begin(struct rate_sums *r, uint32_t stacks);
+void heap_rates_add(struct rate_sums *r, uint32_t stack, const struct rate *rate);
+struct heap_rates *heap_rates_end(struct rate_sums *r); /* NULL: none */
+void heap_rates_drop(struct heap_rates *r);
 
 /* heap/order.c: all stacks by live bytes, the largest first, equal ones in the tree's order. */
 void heap_order(const struct heap *h, uint32_t *stacks);

@@ -19,7 +19,18 @@ struct heap_function {
 	const char *name;     /* short, or "libtile.so+0x1a40" */
 	const char *function; /* full; NULL = unknown */
 	uint32_t lib;         /* NO_ID = outside of every module */
+	uint8_t kind;         /* enum mtw_node */
 	bool wrapper;         /* allocates for its caller */
+	bool tells;           /* names_tells() */
+};
+
+/* What is known of a location, beside its frames. */
+struct heap_place {
+	uint32_t module;
+	uint8_t kind;
+	bool asked;   /* for its name: else its one frame is a placeholder, "libtile.so+0x1a40" */
+	bool pending; /* its name may still come */
+	bool agent;   /* code of the agent */
 };
 
 struct heap_names {
@@ -28,9 +39,15 @@ struct heap_names {
 	uint32_t *first;           /* by location, and one more: its frames, innermost first */
 	struct heap_frame *frames; /* at least one a location */
 	struct heap_function *function;
+	struct heap_place *place; /* by location */
 	/* By location: its first frame that is no wrapper, from `first` on; NO_ID = all are. */
 	uint32_t *site_frame;
 };
+
+static inline uint32_t heap_frames(const struct heap_names *n, uint32_t location)
+{
+	return n->first[location + 1] - n->first[location];
+}
 
 struct heap_names *heap_names_hold(struct heap_names *n);
 void heap_names_drop(struct heap_names *n); /* NULL: nothing */

@@ -8,11 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
-			uint32_t *frame)
+uint32_t heap_site_above(const struct skeleton *s, const struct heap_names *n, uint32_t leaf,
+			 uint32_t *frame)
 {
-	uint32_t leaf = s->node_of_stack[stack];
-
 	for (uint32_t node = leaf; node; node = s->parent[node]) {
 		*frame = n->site_frame[s->location[node]];
 		if (*frame != NO_ID)
@@ -20,6 +18,29 @@ uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, ui
 	}
 	*frame = leaf ? n->first[s->location[leaf]] : NO_ID;
 	return leaf;
+}
+
+uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
+			uint32_t *frame)
+{
+	return heap_site_above(s, n, s->node_of_stack[stack], frame);
+}
+
+bool heap_sites_need(const struct skeleton *s, const struct heap_names *n, uint64_t *locations)
+{
+	bool any = false;
+
+	for (uint32_t k = 0; k < s->stacks; k++)
+		for (uint32_t node = s->node_of_stack[k]; node; node = s->parent[node]) {
+			uint32_t l = s->location[node];
+
+			if (!n->place[l].asked)
+				locations[l / 64] |= 1ull << l % 64;
+			any = any || !n->place[l].asked;
+			if (!n->place[l].asked || n->site_frame[l] != NO_ID)
+				break;
+		}
+	return any;
 }
 
 /* The function of each node's site; NO_ID = there are only wrappers up to the root. */
@@ -66,17 +87,6 @@ struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n)
 	return x;
 }
 
-void heap_sites_drop(struct heap_sites *s)
-{
-	if (!s || !users_drop(&s->users))
-		return;
-	skeleton_drop(s->skeleton);
-	heap_names_drop(s->names);
-	free(s->of_stack);
-	free(s->function);
-	free(s);
-}
-
 static bool is_heavier(const struct heap *h, uint32_t stack, uint32_t than)
 {
 	struct tally a = heap_of_stack(h, stack), b = heap_of_stack(h, than);
@@ -89,16 +99,20 @@ static bool is_heavier(const struct heap *h, uint32_t stack, uint32_t than)
 
 void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums)
 {
+	struct amounts *amounts = xcalloc(s->count + 1ul, sizeof *amounts);
+
+	heap_sum_by(h, s->of_stack, amounts);
 	memset(sums, 0, s->count * sizeof *sums);
+	for (uint32_t i = 0; i < s->count; i++)
+		sums[i].amounts = amounts[i];
 	for (uint32_t k = 0; k < h->sums->stacks; k++) {
 		struct heap_site *x = &sums[s->of_stack[k]];
 		struct tally t = heap_of_stack(h, k);
-		struct change c = heap_change_of_stack(h, k);
 
-		tally_add(&x->amounts.sum, &t);
-		change_add(&x->amounts.change, &c);
-		x->amounts.sampled += bit_of(h->sums->estimate_bits, k);
+		if (!t.alloc_blocks)
+			continue;
 		if (!x->stacks++ || is_heavier(h, k, x->heaviest))
 			x->heaviest = k;
 	}
+	free(amounts);
 }

@@ -20,12 +20,14 @@ struct heap_sites {
 
 /* What a site holds in a snapshot of the same call tree. */
 struct heap_site {
-	struct amounts amounts; /* rate: 0 */
+	struct amounts amounts;
 	uint32_t stacks;
 	uint32_t heaviest; /* stack; of equal ones the one that the agent named first */
 };
 
 struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n);
+/* Sets the bits of locations whose names nobody asked for, and that sites depend on. True: some. */
+bool heap_sites_need(const struct skeleton *s, const struct heap_names *n, uint64_t *locations);
 void heap_sites_drop(struct heap_sites *s);
 /* sums: count of them. */
 void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums);
@@ -33,5 +35,8 @@ void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct hea
  * nothing but wrappers is its own site. */
 uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,
 			uint32_t *frame);
+/* The same for any node, as if it were a stack. */
+uint32_t heap_site_above(const struct skeleton *s, const struct heap_names *n, uint32_t node,
+			 uint32_t *frame);
 
 #endif

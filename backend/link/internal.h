@@ -23,7 +23,7 @@ struct watch {
 	struct conn *conn;              /* NULL: a file */
 	struct loop_source *timer;      /* each second */
 	struct loop_source *names_soon; /* symbol answers to report together; NULL = none since */
-	struct loop_source *work;       /* a large tick is in progress; NULL = none */
+	uint64_t intervals;             /* model_intervals() that the views were told of */
 	void (*on_change)(void *arg, unsigned bits);
 	void *on_change_arg;
 	unsigned bits;          /* to report after this slice */

@@ -181,7 +181,6 @@ static void make_new(struct replay *p)
 	model_free(p->making);
 	p->making = model_new();
 	model_set_still(p->making);
-	model_set_sliced(p->making, true);
 	model_want_interval(p->making, p->shown);
 	p->ours = p->seeded = p->in_key = p->ending = false;
 	p->problem.text[0] = '\0';
@@ -326,13 +325,11 @@ static void on_slice(void *arg)
 		if (replay_work(p) >= look)
 			look = replay_work(p) + WORK_A_LOOK;
 	p->ending = rc;
-	if (rc && model_bulk_sum(playing(p), end)) {
+	if (rc) {
 		if (model_bulk_end(playing(p), &last) && !*p->problem.text)
 			p->problem = last;
-		if (model_go_on(playing(p), end)) {
-			arrive(p);
-			return;
-		}
+		arrive(p);
+		return;
 	}
 	loop_timer_set(p->slice, 0);
 }

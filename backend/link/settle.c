@@ -75,7 +75,6 @@ static int put_tick(struct settling *x, const struct mark *k)
 
 	if (model_apply(x->shown, &e, x->err))
 		return -1;
-	model_go_on(x->shown, UINT64_MAX);
 	return 0;
 }
 
@@ -103,7 +102,6 @@ int settle_at_mark(struct watch *w, uint32_t mark, struct err *err)
 	uint64_t instant = model_time(x.shown);
 	int rc = -1;
 
-	model_go_on(x.shown, UINT64_MAX);
 	x.slots = model_slot_count(x.shown);
 	x.at = xcalloc(x.slots + 1u, sizeof *x.at);
 	if (model_between(now, 0, mark, keep_live, &x)) {

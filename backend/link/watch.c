@@ -166,41 +166,15 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 
 static void on_slice(void *arg);
 
-/* The loop handles the keyboard between two slices. */
-static void on_work(void *arg)
-{
-	struct watch *w = arg;
-	uint64_t ticks = model_ticks(w->in.model);
-	uint64_t intervals = model_intervals(w->in.model);
-	bool whole = model_go_on(w->in.model, now_ns() + WORK_NS);
-
-	if (whole) {
-		loop_remove(w->work);
-		w->work = NULL;
-	} else {
-		loop_timer_set(w->work, 0);
-	}
-	if (model_ticks(w->in.model) != ticks)
-		w->bits |= WATCH_TICK;
-	if (model_intervals(w->in.model) != intervals)
-		w->bits |= WATCH_INTERVAL;
-	if (w->bits)
-		on_slice(w);
-}
-
-void watch_go_on(struct watch *w)
-{
-	if (model_busy(w->in.model) && !w->work)
-		w->work = loop_timer(w->loop, 0, false, on_work, w);
-}
-
 static void on_slice(void *arg)
 {
 	struct watch *w = arg;
 	int status;
 	bool known;
 
-	watch_go_on(w);
+	if (model_intervals(w->in.model) != w->intervals)
+		w->bits |= WATCH_INTERVAL;
+	w->intervals = model_intervals(w->in.model);
 	if (w->bits & WATCH_TICK) {
 		ask_for_names(w);
 		looks_go_on(&w->looks, w->conn, w->in.model);
@@ -399,7 +373,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 		return NULL;
 	}
 	w->shown = w->in.model;
-	model_set_sliced(w->in.model, o->sliced);
+	model_set_paced(w->in.model, o->paced);
 	w->past = replay_new(loop, w->shown, on_instant, w);
 	w->in.note = on_note;
 	w->in.forgets = on_forgets;
@@ -426,8 +400,6 @@ void watch_close(struct watch *w)
 	loop_remove(w->timer);
 	loop_remove(w->names_soon);
 	w->names_soon = NULL;
-	loop_remove(w->work);
-	w->work = NULL;
 	conn_free(w->conn);
 	replay_free(w->past);
 	w->in.model = w->shown;

@@ -31,7 +31,7 @@ struct watch_options {
 	unsigned spool;
 	bool wait;        /* retry until an agent answers (live view) */
 	bool command;     /* asks for one thing and leaves: the agent always has a place */
-	bool sliced;      /* apply large ticks in slices: a user is at the keyboard */
+	bool paced;       /* model_set_paced(): somebody looks at it */
 	uint64_t tick_ns; /* 0 = agent's default */
 	struct symbol_options symbols;
 };
@@ -43,7 +43,7 @@ enum {
 	WATCH_SYMBOLS = 1u << 3,
 	WATCH_FINAL = 1u << 4,
 	WATCH_INSTANT = 1u << 5,  /* watch_model() shows another instant, or the way to it ended */
-	WATCH_INTERVAL = 1u << 6, /* the requested interval is in force */
+	WATCH_INTERVAL = 1u << 6, /* another interval is in force */
 };
 
 /* NULL and *err when it can never work; with o->wait a missing link is no error. Files are read
@@ -54,8 +54,6 @@ void watch_close(struct watch *w);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
 
 struct model *watch_model(struct watch *w);
-/* continues work requested from the model (model_set_interval()) */
-void watch_go_on(struct watch *w);
 struct symbols *watch_symbols(struct watch *w);
 const struct expected *watch_expected(const struct watch *w); /* rules of the session */
 /* Adds a rule, in a live session to its file, too; -1: invalid, or too many. */

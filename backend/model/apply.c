@@ -9,8 +9,6 @@
 #include "model/bulk.h"
 #include "model/internal.h"
 #include "model/restore.h"
-#include "model/slices.h"
-#include "model/sums.h"
 
 #include <stdlib.h>
 
@@ -36,7 +34,6 @@ static int apply_hello(struct model *m, const struct event *e, struct err *err)
 
 	if (m->tick.bulk.merge && model_bulk_end(m, err)) /* so many ticks were of the old link */
 		return -1;
-	slices_settle(m);
 	/* A second greeting: the link was renewed, or another program took over. */
 	if (same) {
 		resume(m);
@@ -78,10 +75,8 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 			       parent->depth);
 	uint32_t location =
 		locations_enter(&m->locations, &m->quota, module, e->u.node.offset, kind, err);
-	/* one more at most */
-	if (location == NO_ID || quota_take(&m->quota, sizeof *n + sizeof(struct sum), err))
+	if (location == NO_ID || quota_take(&m->quota, sizeof *n, err))
 		return -1;
-	sums_before(m, parent, true);
 	n = trie_new_node(&m->trie, &m->quota, id);
 	n->depth = (parent->depth + 1u) & 0xffffffu;
 	n->parent = parent->index;
@@ -117,10 +112,8 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 			id, (unsigned long long)e->u.slot.epoch);
 	if (quota_take(&m->quota, sizeof *s, err))
 		return -1;
-	sums_before(m, node, false);
 	s = trie_new_slot(&m->trie, &m->quota, id);
 	s->node = node->index;
-	s->sum = sum_above(&m->trie, node);
 	s->epoch = (uint32_t)e->u.slot.epoch;
 	s->next_of_node = node->first_slot;
 	node->first_slot = m->trie.slot_count - 1;
@@ -160,7 +153,6 @@ static int apply_totals(struct model *m, const struct event *e, struct err *err)
 			       "stream: the totals freed more than was allocated; connect again");
 	m->totals_staged = e->u.totals;
 	m->totals_pending = true;
-	m->tick.job.partial = m->tick.job.waits;
 	return 0;
 }
 
@@ -194,7 +186,9 @@ static int apply_tick(struct model *m, const struct event *e, struct err *err)
 	if (instants_full(&m->instants))
 		thin_instants(m);
 	instants_tick(&m->instants, e->u.tick.time_ns, e->u.tick.flags);
-	slices_tick(m, e->u.tick.time_ns, e->u.tick.flags);
+	if (m->resuming && !(e->u.tick.flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
+		return 0; /* what is shown stays until the new state is complete */
+	(m->tick.bulk.on ? bulk_tick : tick_apply)(m, e->u.tick.time_ns, e->u.tick.flags);
 	return 0;
 }
 
@@ -202,8 +196,8 @@ static void apply_notice(struct model *m, const struct event *e)
 {
 	const char *text = notices_take(&m->notices, e);
 
-	if (m->observers.on_notice)
-		m->observers.on_notice(m->observers.notice_arg, text);
+	if (m->on_notice)
+		m->on_notice(m->notice_arg, text);
 }
 
 static void apply_history(struct model *m, const struct event *e)

@@ -1,25 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * bulk.c - applies the ticks of a session file that is read to an instant.
+ * bulk.c - applies the ticks of a session file that is read to an instant: many, of which only the
+ * last state is shown.
  *
- * Nobody looks at the ticks on the way, so their inclusive sums are left out, which are nine tenths
- * of a tick's work. Everything else happens at every tick as in model/tick.c (history, batches of
- * rates, flags), so that the end is the same state to the last digit. There are two ways:
- *     a model that has no complete state yet   each tick's counters become the slots' at once; at
- *                                              the end, one pass makes all sums
- *     a model that shows a state (merge)       the counters stay staged, and with them totals and
- *                                              time: what is shown stays whole. At the end they
- *                                              take effect like one tick, in slices
+ * In a model that has no complete state yet each tick takes effect at once.
+ * In a model that shows a state the counters stay staged (merge), and with them totals and time:
+ * what is shown stays whole, and at the end they take effect like one tick. Everything else happens
+ * at every tick (history, parts of the rates, flags), so that the end is the same state to the last
+ * digit.
  *
- * Slots lie anywhere in memory, and a session names millions of them. So counters are gathered
- * until another event comes, or many have, and each slot is prefetched while the ones before it are
- * checked.
+ * A session names millions of slots. So counters are gathered until another event comes, or many
+ * have, and each slot is prefetched while the ones before it are checked.
  */
 #include "model/bulk.h"
 
 #include "model/internal.h"
-#include "model/sums.h"
-#include "model/walk.h"
 
 #include <stdlib.h>
 
@@ -41,8 +36,7 @@ static struct tally *coming_of(struct model *m, struct slot *s)
 	return s->staged ? &m->tick.staged[s->staged - 1].now : &s->now;
 }
 
-/* Keeps what a slot had at the last tick; its counters may come twice before the next. slot.change
- * is free for this: no job runs. */
+/* Keeps what a slot had at the last tick; its counters may come twice before the next. */
 static void note_change(struct model *m, uint32_t index)
 {
 	struct bulk *b = &m->tick.bulk;
@@ -75,31 +69,6 @@ int bulk_take(struct model *m, struct err *err)
 	return 0;
 }
 
-static void enter_rate(struct model *m, struct slot *s, uint32_t slot, const struct tally *was,
-		       const struct tally *now)
-{
-	struct tally grown = tally_sub(now, was);
-	struct rate change = rate_of(&grown);
-
-	rates_enter(&m->rates, s, slot, &change);
-}
-
-/* The staged counters become the slots'. */
-static void commit(struct model *m, bool rated)
-{
-	for (size_t i = 0; i < m->tick.staged_count; i++) {
-		const struct staged *x = &m->tick.staged[i];
-		struct slot *s = slot_at(&m->trie, x->slot);
-		if (i + AHEAD < m->tick.staged_count)
-			expect_slot(&m->trie, x[AHEAD].slot);
-		if (rated)
-			enter_rate(m, s, x->slot, &s->now, &x->now);
-		s->now = x->now;
-		s->staged = 0;
-	}
-	m->tick.staged_count = 0;
-}
-
 /* They stay staged. */
 static void pass_by(struct model *m, bool rated)
 {
@@ -108,8 +77,11 @@ static void pass_by(struct model *m, bool rated)
 	for (size_t i = 0; i < b->changed_count; i++) {
 		struct slot *s = slot_at(&m->trie, b->changed[i].slot);
 		s->change = 0;
-		if (rated)
-			enter_rate(m, s, b->changed[i].slot, &b->changed[i].now, coming_of(m, s));
+		if (!rated)
+			continue;
+		struct tally grown = tally_sub(coming_of(m, s), &b->changed[i].now);
+		struct rate change = rate_of(&grown);
+		rates_enter(&m->rates, s, b->changed[i].slot, &change);
 	}
 	b->changed_count = 0;
 }
@@ -137,20 +109,16 @@ void bulk_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	struct bulk *b = &m->tick.bulk;
 	uint64_t before = bulk_time(m), now = time_ns > before ? time_ns : before;
-	const struct totals *totals = b->merge && b->has_totals ? &b->totals : &m->totals;
+	const struct totals *totals = b->has_totals ? &b->totals : &m->totals;
 	bool rated = m->complete && !m->resuming;
-	size_t entries,
-		due = rates_due(&m->rates, stops_running(&m->stops, before),
-				rated ? stops_running(&m->stops, now) : UINT64_MAX, &entries);
 
-	tick_move_window(m, due, rated, before, &totals->sum);
-	(b->merge ? pass_by : commit)(m, rated);
-	if (b->merge) {
-		merge_tick(m, now, flags);
-	} else {
-		tick_accept(m, now, flags, m->totals_pending ? &m->totals_staged : NULL);
-		rates_show(&m->rates);
+	if (!b->merge) {
+		tick_apply(m, time_ns, flags);
+		return;
 	}
+	tick_move_window(m, before, now, &totals->sum, rated);
+	pass_by(m, rated);
+	merge_tick(m, now, flags);
 	m->totals_pending = false;
 }
 
@@ -158,11 +126,11 @@ int bulk_restore(struct model *m, struct err *err)
 {
 	if (bulk_take(m, err))
 		return -1;
-	commit(m, false);
+	tick_commit(m, false);
 	return 0;
 }
 
-void bulk_begin(struct model *m)
+static void begin(struct model *m)
 {
 	struct bulk *b = &m->tick.bulk;
 
@@ -170,10 +138,9 @@ void bulk_begin(struct model *m)
 	b->merge = m->complete && !m->resuming;
 	b->ticks = b->flags = 0;
 	b->has_totals = false;
-	b->of = 0;
 }
 
-/* Counters of a tick that has not come belong to the next one: the job takes what is staged. */
+/* Counters of a tick that has not come belong to the next one: they are staged again. */
 static void end_merge(struct model *m)
 {
 	struct bulk *b = &m->tick.bulk;
@@ -186,8 +153,10 @@ static void end_merge(struct model *m)
 		*now = then;
 		s->change = 0;
 	}
-	if (b->ticks)
-		tick_begin_merged(m);
+	if (b->ticks) {
+		tick_commit(m, false); /* they are in the rates */
+		tick_accept(m, b->time_ns, b->flags, b->has_totals ? &b->totals : NULL, false);
+	}
 	for (size_t i = 0; i < b->changed_count; i++)
 		tick_put(m, b->changed[i].slot, &b->changed[i].now);
 	b->changed_count = 0;
@@ -202,49 +171,26 @@ static void release(struct bulk *b)
 	b->coming_room = b->changed_room = 0;
 }
 
-/* Changes with each tick and with each call path. */
-static uint64_t state_of(const struct model *m)
+static int end(struct model *m, struct err *err)
 {
-	return 1 + m->instants.ticks_read + m->trie.node_count + m->trie.slot_count;
-}
-
-bool bulk_sum(struct model *m, uint64_t end_ns)
-{
-	struct bulk *b = &m->tick.bulk;
-
-	if (b->merge || moving(&m->interval))
-		return true;
-	if (b->of != state_of(m)) {
-		b->of = state_of(m);
-		b->sums = b->rates = (struct parts){ 0 };
-		walk_undo(m);
-	}
-	return sums_make(&m->trie, &b->sums, end_ns) &&
-	       rates_sum_all(&m->rates, &m->trie, &b->rates, end_ns);
-}
-
-static bool is_summed(struct model *m)
-{
-	const struct bulk *b = &m->tick.bulk;
-
-	return b->of == state_of(m) && !moving(&m->interval) && bulk_sum(m, UINT64_MAX);
-}
-
-int bulk_end(struct model *m, struct err *err)
-{
-	bool merge = m->tick.bulk.merge;
 	int rc = bulk_take(m, err);
 
-	m->tick.bulk.on = m->tick.bulk.merge = false;
-	if (merge)
+	m->tick.bulk.on = false;
+	if (m->tick.bulk.merge)
 		end_merge(m);
+	m->tick.bulk.merge = false;
 	release(&m->tick.bulk);
-	if (merge)
-		return rc;
-	if (!is_summed(m))
-		tick_sum_all(m);
-	observers_tell(&m->observers, NULL, 0);
-	rates_rest(&m->rates);
 	interval_resume(m);
 	return rc;
+}
+
+void model_bulk_begin(struct model *m)
+{
+	if (!m->tick.bulk.on)
+		begin(m);
+}
+
+int model_bulk_end(struct model *m, struct err *err)
+{
+	return m->tick.bulk.on ? end(m, err) : 0;
 }

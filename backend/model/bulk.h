@@ -9,11 +9,6 @@
 
 struct model;
 
-void bulk_begin(struct model *m); /* nothing is in progress, here and at the end */
-/* makes the sums for bulk_end(), which else does it at once. True: done */
-bool bulk_sum(struct model *m, uint64_t end_ns);
-/* then work is left; -1 and *err as tick_stage() */
-int bulk_end(struct model *m, struct err *err);
 /* a COUNTS entry: checked and staged by bulk_take(), in the order of arrival. -1 and *err as that
  */
 int bulk_counts(struct model *m, uint32_t slot, const struct tally *now, struct err *err);

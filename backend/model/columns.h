@@ -6,15 +6,24 @@
 #ifndef MODEL_COLUMNS_H
 #define MODEL_COLUMNS_H
 
-#include "heap/columns.h"
+#include "heap/heap.h"
 
 struct model;
 
+/* The heap as of the model's last tick, with changes in its interval. The same object as long as
+ * nothing changes: borrowed until the next event, hold it to keep it. */
+struct heap *model_heap(const struct model *m);
 /* All of them, settled; columns_release() when done. Nodes arrive as they are dense in the model.
  */
 void model_columns(const struct model *m, struct columns *c);
 /* What each slot held at a mark, by place, in the columns as they lie now; free() it. NULL where
  * model_mark_says() is false. The start (0) held nothing. */
 struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark);
+
+/* --- for the model */
+
+/* A slot (dense) has other counters. */
+void columns_follow(struct model *m, uint32_t slot);
+void columns_forget(struct model *m);
 
 #endif

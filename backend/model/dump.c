@@ -595,8 +595,8 @@ static bool is_whole(const struct model *m)
 
 bool model_dumps(const struct model *m)
 {
-	return m->hello && m->complete && !m->resuming && !model_busy(m) && !m->tick.bulk.on &&
-	       !m->tick.staged_count && !m->tick.weighed_count && !m->totals_pending && is_whole(m);
+	return m->hello && m->complete && !m->resuming && !m->tick.bulk.on &&
+	       !m->tick.staged_count && !m->totals_pending && is_whole(m);
 }
 
 int model_dump(const struct model *m,

@@ -11,7 +11,6 @@
 #include "model/interval.h"
 #include "model/paths/locations.h"
 #include "model/model.h"
-#include "model/observers.h"
 #include "model/state/state.h"
 #include "model/state/stops.h"
 #include "model/paths/quota.h"
@@ -22,6 +21,19 @@
 
 struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
+};
+
+struct columns;
+struct heap;
+struct snapshot { /* model/columns.c; NULL: nobody asked */
+	struct columns *columns;
+	struct heap *heap; /* as of `ticks` */
+	uint64_t ticks, resets,
+		interval; /* interval: whose ends the columns have, by its generation */
+	bool based;
+	bool complete;
+	bool paced;                /* model_set_paced() */
+	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */
 };
 
 struct model {
@@ -39,6 +51,7 @@ struct model {
 	struct program_end cut_end;
 	uint64_t time_ns, ticks, resets;
 	uint64_t sampled_epoch; /* of the first weighed slot; UINT64_MAX = none */
+	bool estimated;         /* some counted slot is weighed */
 
 	struct quota quota;
 	struct locations locations;
@@ -61,14 +74,9 @@ struct model {
 	struct tick tick;
 	struct rate_book rates;
 	struct history history;
-	struct observers observers;
+	void (*on_notice)(void *arg, const char *text);
+	void *notice_arg;
+	struct snapshot snapshot;
 };
-
-#define LOOK_EVERY 128u /* at the clock */
-/* seen: steps of this slice. A late slice makes some progress, too. */
-static inline bool time_is_up(size_t seen, uint64_t end_ns)
-{
-	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
-}
 
 #endif

@@ -2,6 +2,7 @@
  *
  * model.c - creates, clears and frees the session's data. model/apply.c applies events.
  */
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct model *model_new(void)
 
 static void reset(struct model *m)
 {
+	columns_forget(m);
 	program_free(&m->program);
 	options_clear(&m->options);
 	notices_clear(&m->notices);
@@ -66,7 +68,6 @@ void model_clear(struct model *m)
 	trie_new_node(&m->trie, &m->quota, 0);
 	m->resets++;
 	m->ticks++;
-	observers_tell(&m->observers, NULL, 0);
 }
 
 void model_keep_instants(struct model *m, const uint64_t *ticks, size_t n)

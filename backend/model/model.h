@@ -7,13 +7,8 @@
  * the model unchanged. Events between two ticks are held back and take effect together at the tick,
  * so that a reader always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
- *     model_incl(node) = model_self(node) + sum over children of it     (always)
- *     born - gone of a node = its incl live now - live at the base     (until = now)
- * Each changed slot updates the inclusive sums above it: a tick costs as much as it changed. With
- * millions of nodes and slots, each stores only what cannot be derived: a node's own amount is the
- * sum over its slots, its rate is kept while it has one, and its changes while a reader asks for
- * them (see model_self() and the functions after it). Not here: names (symbols/symbols.h), owners
- * (owners/owner.h), rows on a screen (query/query.h).
+ * Not here: sums over call paths (model/columns.h makes a snapshot of them), names
+ * (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -25,15 +20,15 @@ struct event; /* model/paths/event.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);
-/* Clears everything for another program. Keeps the object and its observers. */
+/* Clears everything for another program. Keeps the object. */
 void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
  * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program,
  * the modules, nodes and slots of `from` without counters, `steps` of them at a time: 1 = done, 0 =
- * not yet, -1 and *err. model_swap() exchanges the contents of two models; observers stay, and
- * learn that anything may have changed.
+ * not yet, -1 and *err. model_swap() exchanges the contents of two models: model_ticks()
+ * of both moves.
  */
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
 /* model/recall.c: likewise, and then all that `from` knows of the instant of model_peak(). */
@@ -46,25 +41,18 @@ void model_swap(struct model *a, struct model *b);
 /* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);
 
-/*
- * Applying a large tick takes long. Sliced: model_go_on() works until end_ns of now_ns() at most,
- * and the tick takes effect at the end; ticks that arrive meanwhile take effect together, after it.
- * True: nothing is left.
+/* Paced: no new snapshot (model_heap() in model/columns.h) until some time after the last, so that
+ * they take a third of a core at most. For a view. model_behind(): then a newer one is due later.
  */
-void model_set_sliced(struct model *m, bool on);
-bool model_go_on(struct model *m, uint64_t end_ns);
-bool model_busy(const struct model *m);
+void model_set_paced(struct model *m, bool on);
+bool model_behind(const struct model *m);
 
 /*
- * For a session that is read to an instant, with nobody looking at the ticks on the way: between
- * these two, ticks are applied without inclusive sums and rates, and observers hear nothing. A
- * complete state stays as it is until the end, and then model_go_on() brings it up to date; else
- * nobody may read the model meanwhile. At the end it is the same as if each tick had been applied.
- * -1 and *err: of the last counters. model_bulk_sum() does most of the end's work before, until
- * end_ns of now_ns(): true, it is done.
+ * For a session that is read to an instant: between these two, a complete state stays as it is. At
+ * the end the model is the same as if each tick had been applied. -1 and
+ * *err: of the last counters.
  */
 void model_bulk_begin(struct model *m);
-bool model_bulk_sum(struct model *m, uint64_t end_ns);
 int model_bulk_end(struct model *m, struct err *err);
 
 /*
@@ -188,31 +176,15 @@ struct rates model_rates(const struct model *m);
 /* What a thread did in the window; false: not known. i < model_thread_count() */
 bool model_thread_rate(const struct model *m, uint32_t i, struct rate *rate);
 
-/* Here and below. */
-struct tally model_incl(const struct model *m, const struct node *n);
-/* nodes with self_estimate; 0 = model_incl() is exact */
-uint32_t model_sampled(const struct model *m, const struct node *n);
 /* A node's own amount: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
-/* Allocated and freed in the window: here and below; the node's own. */
-struct rate model_rate(const struct model *m, const struct node *n);
-struct rate model_self_rate(const struct model *m, const struct node *n);
-/* From model_base() to model_until(): here and below; the node's own. */
-struct change model_change(const struct model *m, const struct node *n);
-struct change model_self_change(const struct model *m, const struct node *n);
-/* its own blocks were alive at the base */
-bool model_held_at_base(const struct model *m, const struct node *n);
 
 /*
  * The interval of changes: from a mark's id, or 0 = start (everything was born), to another's, or 0
- * = now. Costs one pass over all slots; with `now`, later ticks keep it up to date; between two
- * marks nothing moves. From the start to now is free: born is what is alive. -1 when a mark is
- * unknown or kept only its totals. When a mark goes, the interval is start to now again. Sliced: it
- * is in force once model_go_on() has computed it; until then the previous one is.
+ * = now. Snapshots have what was born and gone in it. -1 when a mark is unknown or kept only its
+ * totals. When a mark goes, the interval is start to now again.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
-/* Progress in percent of the requested interval, from .. to; -1: it is in force. */
-int model_counting(const struct model *m, uint32_t *from, uint32_t *to);
 uint64_t model_intervals(const struct model *m); /* moves when another interval takes effect */
 /*
  * The session is a diff of two (diff/session.h): the interval is from A to B. What was born or gone
@@ -287,30 +259,6 @@ const uint64_t *model_history_owner_bytes(const struct model *m, size_t point);
 uint64_t model_marks_generation(const struct model *m);
 uint64_t model_resets(const struct model *m); /* how often the model was cleared */
 
-/*
- * A tick's changes, for observers with sums of their own: every slot whose values moved, once, as
- * differences modulo 2^64 of its node's own amounts. NULL: anything may have changed (cleared,
- * another base, a large part of a first state).
- */
-struct model_delta {
-	uint32_t node, slot;   /* dense indices */
-	uint32_t self_sampled; /* 1: the node's own amounts have a sampled share from now on */
-	struct tally self;
-	struct change self_change;
-	struct rate self_rate;
-};
-void model_on_change(struct model *m,
-		     void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
-void model_off_change(struct model *m, void *arg);
-/* For an observer during its call: keeps the list until every keeper has dropped it. */
-struct model_changes {
-	size_t count, keepers;
-	struct model_delta list[];
-};
-struct model_changes *model_keep_changes(struct model *m);
-void model_drop_changes(struct model_changes *c);
-/* Prefetches the node and the slot that it changed. */
-void model_expect(const struct model *m, const struct model_delta *d);
 /* Nodes and slots by dense index, the order of arrival: for links, and for arrays beside the
  * model's own. */
 uint32_t model_dense_count(const struct model *m);

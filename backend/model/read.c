@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * read.c - read access to the model, and observers.
+ * read.c - read access to the model.
  */
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -46,7 +47,6 @@ void model_set_state(struct model *m, uint32_t state, int status, bool known)
 	if (ended && (state == MTW_LINK_LOST || (m->status_known && !known)))
 		return;
 	m->state = state;
-	m->tick.job.partial = false; /* the rest of it may never come */
 	m->status = status;
 	m->status_known = known;
 }
@@ -60,7 +60,6 @@ void model_set_cut(struct model *m)
 	m->cut_end = (struct program_end){ m->state, m->status, m->status_known };
 	m->state = MTW_CUT;
 	m->status_known = false;
-	m->tick.job.partial = false; /* the rest of it may never come */
 }
 
 struct program_end model_cut_end(const struct model *m)
@@ -129,8 +128,7 @@ const struct node *model_node(const struct model *m, uint32_t id)
 					  .first_child = NO_ID,
 					  .next_sibling = NO_ID,
 					  .first_slot = NO_ID,
-					  .location = NO_ID,
-					  .sum = NO_ID };
+					  .location = NO_ID };
 	const struct node *n = node_by_id(&m->trie, id);
 
 	if (n)
@@ -198,6 +196,15 @@ void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64
 	*bytes = reason < MTW_LOSS_COUNT ? m->figures.loss_bytes[reason] : 0;
 }
 
+struct tally model_self(const struct model *m, const struct node *n)
+{
+	struct tally sum = { 0 };
+
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node)
+		tally_add(&sum, &slot_at(&m->trie, i)->now);
+	return sum;
+}
+
 const struct effort *model_effort(const struct model *m)
 {
 	return &m->figures.effort;
@@ -211,22 +218,28 @@ size_t model_memory(const struct model *m, const struct memory_part **parts)
 
 uint64_t model_truncated(const struct model *m, unsigned reason)
 {
+	const struct heap *h = model_heap(m);
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < m->trie.truncated_count; i++) {
 		const struct node *n = node_by_id(&m->trie, m->trie.truncated[i]);
 		if (model_place(m, n)->offset == reason)
-			blocks += model_incl(m, n).alloc_blocks;
+			blocks += heap_incl(h, h->skeleton->node_of[n->index]).alloc_blocks;
 	}
 	return blocks;
 }
 
 uint64_t model_by_pointer(const struct model *m)
 {
+	const struct heap *h = model_heap(m);
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < m->trie.proven_count; i++)
-		blocks += model_incl(m, node_by_id(&m->trie, m->trie.proven[i])).alloc_blocks;
+		blocks +=
+			heap_incl(h,
+				  h->skeleton
+					  ->node_of[node_by_id(&m->trie, m->trie.proven[i])->index])
+				.alloc_blocks;
 	return blocks;
 }
 
@@ -261,7 +274,7 @@ const struct recorded *model_filter(const struct model *m)
 
 bool model_estimate(const struct model *m)
 {
-	return model_sampled(m, node_at(&m->trie, 0)) != 0;
+	return m->estimated;
 }
 
 bool model_mark_estimate(const struct model *m, uint32_t id)
@@ -301,42 +314,8 @@ size_t model_notices(const struct model *m, const char *const **sentences)
 
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg)
 {
-	m->observers.on_notice = fn;
-	m->observers.notice_arg = arg;
-}
-
-void model_on_change(struct model *m,
-		     void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg)
-{
-	if (m->observers.count == OBSERVERS_MAX)
-		BUG("more than %u observers of a model", OBSERVERS_MAX);
-	m->observers.list[m->observers.count].fn = fn;
-	m->observers.list[m->observers.count++].arg = arg;
-}
-
-void model_off_change(struct model *m, void *arg)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < m->observers.count; i++)
-		if (m->observers.list[i].arg != arg)
-			m->observers.list[n++] = m->observers.list[i];
-	m->observers.count = n;
-}
-
-struct model_changes *model_keep_changes(struct model *m)
-{
-	m->tick.changes->keepers++;
-	return m->tick.changes;
-}
-
-void model_expect(const struct model *m, const struct model_delta *d)
-{
-	const struct node *n = node_at(&m->trie, d->node);
-
-	__builtin_prefetch(n);
-	__builtin_prefetch((const char *)(n + 1) - 1);
-	__builtin_prefetch(slot_at(&m->trie, d->slot));
+	m->on_notice = fn;
+	m->notice_arg = arg;
 }
 
 uint32_t model_location_count(const struct model *m)

@@ -10,7 +10,6 @@
  * open rows stay open.
  */
 #include "model/internal.h"
-#include "model/slices.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -106,25 +105,22 @@ static uint64_t past_both(uint64_t a, uint64_t b)
 	return (a > b ? a : b) + 1;
 }
 
-/* Keeps what belongs to the object and not to its contents: its observers, and the counters that
- * make them look again. */
+/* Keeps what belongs to the object and not to its contents: who hears of notices, and the counters
+ * that make readers look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
-	memcpy(m->observers.list, was->observers.list, sizeof m->observers.list);
-	m->observers.count = was->observers.count;
-	m->observers.on_notice = was->observers.on_notice;
-	m->observers.notice_arg = was->observers.notice_arg;
+	m->on_notice = was->on_notice;
+	m->notice_arg = was->notice_arg;
 	m->resets = was->resets + !same;
 	m->ticks = past_both(m->ticks, was->ticks);
 	m->marks.generation = past_both(m->marks.generation, was->marks.generation);
 	m->samples.generation = past_both(m->samples.generation, was->samples.generation);
+	m->snapshot.paced = was->snapshot.paced;
 	m->cohorts.scans = past_both(m->cohorts.scans, was->cohorts.scans);
 }
 
 void model_swap(struct model *a, struct model *b)
 {
-	slices_settle(a);
-	slices_settle(b);
 	bool same = same_structure(a, b);
 	struct model *was = xmalloc(sizeof *was);
 
@@ -137,6 +133,4 @@ void model_swap(struct model *a, struct model *b)
 	keep_own(b, other, same);
 	free(other);
 	free(was);
-	observers_tell(&a->observers, NULL, 0);
-	observers_tell(&b->observers, NULL, 0);
 }

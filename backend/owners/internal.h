@@ -12,13 +12,12 @@
 
 struct held {
 	struct owner pub;
-	struct amounts next; /* its own, while they are recomputed */
 	uint64_t series[SERIES_MAX + 1];
 	uint64_t *other; /* same length, by the rule not in force; NULL = it never was. Owned */
 };
 
 /* The meaning of the series' columns. */
-struct columns {
+struct past {
 	uint64_t times[SERIES_MAX + 1];
 	bool known[SERIES_MAX + 1];
 	size_t count;
@@ -32,25 +31,17 @@ struct owners {
 	uint32_t *of_lib; /* lib -> held index, 0 = none yet */
 	size_t lib_room;
 	uint32_t generated; /* held index of OWNER_GENERATED, 0 = none yet */
-	uint32_t *of_node;  /* dense index -> held index + 1, UNASKED or FRESH */
-	size_t node_room;
-	uint32_t *fresh;
-	size_t fresh_count, fresh_room;
-	bool stale;    /* sums are being recomputed: */
-	uint32_t made; /* amounts of nodes before this are in held.next */
-	/* nodes from here on may have an owner by another rule; NO_ID: none has */
-	uint32_t assigned;
-	bool sliced; /* the caller continues incomplete work */
+	/* the snapshot, and what it was made of */
+	struct heap *heap;
+	struct heap *of; /* the model's, that it was made of */
+	struct heap_sites *sites;
+	struct heap_owners *of_stack;
 	bool direct;
-	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
-	void *move_arg;
-	void (*on_rename)(void *arg, const uint32_t *locs, size_t count);
-	void *rename_arg;
 	const struct owner **list; /* sorted */
 	struct owner *copies;      /* in that order: the result of owners_update() */
 	size_t list_room, copies_room;
 	unsigned letters; /* letters assigned */
-	struct columns columns, other;
+	struct past columns, other;
 	bool complete;     /* the columns come from a complete model */
 	uint64_t since_ns; /* the rule is in force since then; 0 = the start */
 };

@@ -24,7 +24,7 @@ static void switch_history(struct owners *o)
 {
 	const struct point *points;
 	size_t count = model_history(o->m, &points);
-	struct columns columns = o->columns;
+	struct past columns = o->columns;
 	uint64_t series[SERIES_MAX + 1];
 
 	o->columns = o->other;
@@ -53,7 +53,7 @@ static int heavier(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static size_t column_of(const struct columns *c, uint64_t time_ns)
+static size_t column_of(const struct past *c, uint64_t time_ns)
 {
 	size_t lo = 0, hi = c->count;
 
@@ -153,7 +153,7 @@ static void update_series(struct owners *o)
 	/* So that no owner appears while columns are made. */
 	for (size_t k = 0; k < owners; k++)
 		owner_held(o, modules[k]);
-	const struct columns *c = &o->columns;
+	const struct past *c = &o->columns;
 	bool same = count == c->count && count &&
 		    points[count - 1].time_ns == c->times[count - 1] &&
 		    points[0].time_ns == c->times[0];
@@ -176,6 +176,13 @@ void owners_forget_history(struct owners *o)
 	o->since_ns = 0;
 }
 
+/* Owners by another one: the next snapshot has them. */
+static void forget_rule(struct owners *o)
+{
+	heap_owners_drop(o->of_stack);
+	o->of_stack = NULL;
+}
+
 void owners_inherit(struct owners *o, struct owners *from)
 {
 	for (size_t i = 0; i < o->held_count; i++)
@@ -194,7 +201,7 @@ void owners_inherit(struct owners *o, struct owners *from)
 	o->since_ns = from->since_ns;
 	o->letters = from->letters;
 	if (o->direct != from->direct)
-		o->assigned = 0;
+		forget_rule(o);
 	o->direct = from->direct;
 }
 
@@ -213,8 +220,8 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		if (o->held[i]->pub.amounts.sum.alloc_blocks)
 			o->list[count++] = &o->held[i]->pub;
 	qsort(o->list, count, sizeof *o->list, heavier);
-	/* The first letters are for the heaviest: of sums that are whole. */
-	for (size_t i = 0; i < count && owners_whole(o); i++) {
+	/* The first letters are for the heaviest. */
+	for (size_t i = 0; i < count; i++) {
 		struct owner *w = (struct owner *)o->list[i];
 		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->amounts.sum))
 			w->letter = letter(o->letters++);
@@ -223,8 +230,7 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		/* made while a first state came: of a part of the stacks */
 		o->columns.count = o->other.count = 0;
 	o->complete = model_complete(o->m);
-	if (owners_whole(o)) /* else they are not what history should keep */
-		update_series(o);
+	update_series(o);
 	GROW(o->copies, o->copies_room, count + 1);
 	for (size_t i = 0; i < count; i++)
 		o->copies[i] = *o->list[i];
@@ -237,7 +243,7 @@ bool owners_direct(struct owners *o, int on)
 	if (on >= 0 && o->direct != (on != 0)) {
 		switch_history(o);
 		o->direct = !o->direct;
-		o->assigned = 0;
+		forget_rule(o);
 	}
 	return o->direct;
 }

@@ -28,10 +28,8 @@ struct names {
 	uint32_t *lib_of_module; /* + 1 */
 	size_t module_room;
 
-	uint32_t *node_next; /* by dense index */
-	size_t next_room, nodes;
-	uint32_t *changed;
-	size_t changed_count, changed_room;
+	struct heap_names *taken; /* of `taken_at`; NULL: none */
+	uint64_t taken_at;
 };
 
 struct names *names_new(const struct model *m, struct symbols *s)
@@ -44,11 +42,11 @@ struct names *names_new(const struct model *m, struct symbols *s)
 	return n;
 }
 
-static void forget_nodes(struct names *n)
+static void forget_locations(struct names *n)
 {
 	for (size_t i = 0; i < n->loc_count; i++)
 		free(n->locs[i].frames);
-	n->loc_count = n->nodes = n->changed_count = 0;
+	n->loc_count = 0;
 	if (n->module_room)
 		memset(n->lib_of_module, 0, n->module_room * sizeof *n->lib_of_module);
 }
@@ -57,7 +55,8 @@ void names_free(struct names *n)
 {
 	if (!n)
 		return;
-	forget_nodes(n);
+	forget_locations(n);
+	heap_names_drop(n->taken);
 	for (size_t i = 0; i < n->fn_count; i++)
 		free(n->fns[i].built);
 	for (size_t i = 0; i < n->lib_count; i++) {
@@ -69,8 +68,6 @@ void names_free(struct names *n)
 	free(n->locs);
 	free(n->libs);
 	free(n->lib_of_module);
-	free(n->node_next);
-	free(n->changed);
 	free(n);
 }
 
@@ -124,8 +121,8 @@ static bool judge(const struct names *n, const struct name_fn *f)
 }
 
 /* key: the full name; for a nameless location, the built one. */
-static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name,
-		      char *built)
+static uint32_t fn_of(struct names *n, uint32_t lib, uint8_t kind, const char *function,
+		      const char *name, char *built)
 {
 	const char *key = function ? function : name;
 	uint64_t hash = hash_string(key, (uint64_t)lib * 2 + !function + 0xcbf29ce484222325ull);
@@ -141,7 +138,7 @@ static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const
 	}
 	GROW(n->fns, n->fn_room, n->fn_count + 1);
 	struct name_fn *f = &n->fns[n->fn_count];
-	*f = (struct name_fn){ function, name, built, lib, head, false };
+	*f = (struct name_fn){ function, name, built, lib, head, kind, false };
 	f->wrapper = judge(n, f);
 	map_set(&n->fn_map, hash, (uint32_t)n->fn_count);
 	return (uint32_t)n->fn_count++;
@@ -155,10 +152,10 @@ static uint32_t nameless(struct names *n, const struct name_loc *l, const struct
 		/* Truncations and unknown generated code: the symbols describe them. */
 		char *text =
 			f && f->name ? xstrdup(f->name) : xasprintf("[0x%" PRIx64 "]", l->offset);
-		return fn_of(n, NO_ID, NULL, text, text);
+		return fn_of(n, NO_ID, l->kind, NULL, text, text);
 	}
 	char *text = xasprintf("%s+0x%" PRIx64, n->libs[lib].name, l->offset);
-	return fn_of(n, lib, NULL, text, text);
+	return fn_of(n, lib, l->kind, NULL, text, text);
 }
 
 static bool same_frames(const struct name_frame *a, size_t na, const struct name_frame *b,
@@ -184,7 +181,7 @@ static bool fetch(struct names *n, uint32_t loc)
 	for (size_t i = 0; i < count; i++) {
 		const struct symbol_frame *f = i < s->count ? &s->frames[i] : NULL;
 		bool named = f && f->function && s->source != SYMBOL_PENDING;
-		frames[i].fn = named ? fn_of(n, names_lib_of(n, l->module), f->function,
+		frames[i].fn = named ? fn_of(n, names_lib_of(n, l->module), l->kind, f->function,
 					     f->name ? f->name : f->function, NULL)
 				     : nameless(n, l, f);
 		if (f && s->source != SYMBOL_PENDING) {
@@ -213,67 +210,68 @@ const struct name_loc *names_loc(struct names *n, uint32_t loc)
 
 	if (!l->asked) {
 		l->asked = true;
-		fetch(n, loc);
+		n->version += fetch(n, loc);
 	}
 	return l;
+}
+
+void names_ask_all(struct names *n)
+{
+	names_refresh(n);
+	for (uint32_t loc = 0; loc < n->loc_count; loc++)
+		names_loc(n, loc);
+}
+
+/* A location whose name nobody asked for yet. */
+static void add_location(struct names *n, const struct location *at)
+{
+	struct name_loc *l = &n->locs[n->loc_count++];
+
+	*l = (struct name_loc){ .module = at->module,
+				.kind = at->kind,
+				.offset = at->offset,
+				.source = SYMBOL_PENDING,
+				.count = 1 };
+	if (l->kind == MTW_NODE_TRUNCATED) { /* the symbols say why at once */
+		l->asked = true;
+		l->count = 0;
+		fetch(n, (uint32_t)n->loc_count - 1);
+		return;
+	}
+	l->frames = xcalloc(1, sizeof *l->frames);
+	l->frames[0].fn = nameless(n, l, NULL);
 }
 
 static void take_locations(struct names *n)
 {
 	uint32_t count = model_location_count(n->m);
 
-	GROW(n->locs, n->loc_room, count);
-	for (; n->loc_count < count; n->loc_count++) {
-		const struct location *at = model_location(n->m, (uint32_t)n->loc_count);
-		n->locs[n->loc_count] = (struct name_loc){ .module = at->module,
-							   .kind = at->kind,
-							   .offset = at->offset,
-							   .first_node = NO_ID,
-							   .source = SYMBOL_PENDING };
-	}
-}
-
-bool names_update(struct names *n)
-{
-	bool reset = n->resets != model_resets(n->m);
-	size_t count = model_dense_count(n->m);
-
-	if (reset) {
-		forget_nodes(n);
+	if (n->resets != model_resets(n->m)) {
+		forget_locations(n);
 		n->resets = model_resets(n->m);
 		n->version++;
 	}
-	take_locations(n);
-	GROW(n->node_next, n->next_room, count);
-	for (; n->nodes < count; n->nodes++) {
-		uint32_t i = (uint32_t)n->nodes, loc = model_dense(n->m, i, NULL)->location;
-		n->node_next[i] = NO_ID;
-		if (i == 0)
-			continue;
-		n->node_next[i] = n->locs[loc].first_node;
-		n->locs[loc].first_node = i;
-	}
-	return reset;
+	n->version += n->loc_count < count;
+	GROW(n->locs, n->loc_room, count);
+	while (n->loc_count < count)
+		add_location(n, model_location(n->m, (uint32_t)n->loc_count));
 }
 
 static void look_again(struct names *n, uint32_t loc)
 {
-	struct name_loc *l = &n->locs[loc];
+	const struct name_loc *l = &n->locs[loc];
 
-	if (!l->asked || l->source == SYMBOL_DWARF || l->kind == MTW_NODE_TRUNCATED ||
-	    !fetch(n, loc))
-		return;
-	GROW(n->changed, n->changed_room, n->changed_count + 1);
-	n->changed[n->changed_count++] = loc;
+	if (l->asked && l->source != SYMBOL_DWARF && l->kind != MTW_NODE_TRUNCATED)
+		n->version += fetch(n, loc);
 }
 
-size_t names_refresh(struct names *n, const uint32_t **changed)
+void names_refresh(struct names *n)
 {
 	uint64_t now = symbols_generation(n->s);
 	struct symbol_place p;
 	uint32_t loc;
 
-	n->changed_count = 0;
+	take_locations(n);
 	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p);
 	     n->generation++)
 		if ((loc = model_location_find(n->m, p.module, p.offset, p.kind)) < n->loc_count)
@@ -281,9 +279,6 @@ size_t names_refresh(struct names *n, const uint32_t **changed)
 	for (loc = 0; n->generation < now && loc < n->loc_count; loc++)
 		look_again(n, loc);
 	n->generation = now;
-	n->version += n->changed_count != 0;
-	*changed = n->changed;
-	return n->changed_count;
 }
 
 uint64_t names_version(const struct names *n)
@@ -291,19 +286,9 @@ uint64_t names_version(const struct names *n)
 	return n->version;
 }
 
-uint32_t names_loc_of(const struct names *n, uint32_t index)
-{
-	return index < n->nodes ? model_dense(n->m, index, NULL)->location : NO_ID;
-}
-
 uint32_t names_loc_count(const struct names *n)
 {
 	return (uint32_t)n->loc_count;
-}
-
-uint32_t names_next_node(const struct names *n, uint32_t index)
-{
-	return n->node_next[index];
 }
 
 /* --- for snapshots */
@@ -311,7 +296,16 @@ uint32_t names_next_node(const struct names *n, uint32_t index)
 static void take_location(struct heap_names *to, const struct names *n, const struct name_loc *l,
 			  uint32_t at, uint32_t location)
 {
+	const struct module *x = l->module == NO_ID ? NULL : model_module(n->m, l->module);
+
 	to->site_frame[location] = NO_ID;
+	to->place[location] = (struct heap_place){
+		.module = l->module,
+		.kind = l->kind,
+		.asked = l->asked,
+		.pending = l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED,
+		.agent = x && (x->flags & MTW_MODULE_AGENT),
+	};
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct name_frame *f = &l->frames[i];
 
@@ -329,31 +323,42 @@ static void take_functions(struct heap_names *to, const struct names *n)
 		const struct name_fn *f = &n->fns[i];
 
 		to->function[i] =
-			(struct heap_function){ f->name, f->function, f->lib, f->wrapper };
+			(struct heap_function){ f->name, f->function, f->lib,
+						f->kind, f->wrapper,  names_tells(n, (uint32_t)i) };
 	}
 }
 
-struct heap_names *names_take(struct names *n)
+struct heap_names *names_take(const struct names *n)
 {
 	struct heap_names *to = xcalloc(1, sizeof *to);
 	uint32_t count = names_loc_count(n), frames = 0;
 
 	for (uint32_t l = 0; l < count; l++)
-		frames += names_loc(n, l)->count;
+		frames += n->locs[l].count;
 	atomic_init(&to->users, 1);
 	to->locations = count;
 	to->first = xmalloc((count + 1ul) * sizeof *to->first);
 	to->site_frame = xmalloc((count + 1ul) * sizeof *to->site_frame);
+	to->place = xmalloc((count + 1ul) * sizeof *to->place);
 	to->frames = xmalloc((frames + 1ul) * sizeof *to->frames);
 	frames = 0;
 	for (uint32_t l = 0; l < count; l++) {
-		const struct name_loc *of = names_loc(n, l);
-
 		to->first[l] = frames;
-		take_location(to, n, of, frames, l);
-		frames += of->count;
+		take_location(to, n, &n->locs[l], frames, l);
+		frames += n->locs[l].count;
 	}
 	to->first[count] = frames;
 	take_functions(to, n);
 	return to;
+}
+
+struct heap_names *names_taken(struct names *n)
+{
+	names_refresh(n);
+	if (!n->taken || n->taken_at != n->version) {
+		heap_names_drop(n->taken);
+		n->taken = names_take(n);
+		n->taken_at = n->version;
+	}
+	return n->taken;
 }

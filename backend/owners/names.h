@@ -24,6 +24,7 @@ struct name_fn {
 	char *built;          /* owned: such a name */
 	uint32_t lib;         /* NO_ID = outside of every module */
 	uint32_t next;        /* of the same hash */
+	uint8_t kind;         /* enum mtw_node, of the location that it was met at */
 	bool wrapper;
 };
 
@@ -34,8 +35,7 @@ struct name_loc {
 	bool wrapper; /* all of its frames are */
 	int source;   /* enum symbol_source */
 	uint64_t offset;
-	uint32_t first_node; /* dense index; chain through names_next_node() */
-	uint32_t count;      /* frames, innermost first, at least 1 once asked */
+	uint32_t count; /* frames, innermost first; at least 1: before it is asked, a placeholder */
 	struct name_frame {
 		uint32_t fn, line;
 		const char *file;
@@ -51,11 +51,10 @@ struct name_lib {
 struct names;
 struct names *names_new(const struct model *m, struct symbols *s);
 void names_free(struct names *n);
-/* Adds new nodes. True when the model was cleared, and everything here with it. */
-bool names_update(struct names *n);
-/* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
-size_t names_refresh(struct names *n, const uint32_t **changed);
-uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
+/* Takes in new locations and answers. */
+void names_refresh(struct names *n);
+/* Moves when a location came, or its frames changed. */
+uint64_t names_version(const struct names *n);
 /*
  * False: the name says nothing, since it allocates for its caller (operator new, std:: templates,
  * xmalloc). A function of the C library does say something (fopen, qsort), and so does a location
@@ -63,18 +62,18 @@ uint64_t names_version(const struct names *n); /* moves when a location's frames
  */
 bool names_tells(const struct names *n, uint32_t fn);
 
-/* node's dense index -> location; NO_ID for the root */
-uint32_t names_loc_of(const struct names *n, uint32_t index);
 uint32_t names_loc_count(const struct names *n);
-/* requests its name the first time */
+/* Requests its name the first time. */
 const struct name_loc *names_loc(struct names *n, uint32_t loc);
-uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
+void names_ask_all(struct names *n);
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */
 const struct name_lib *names_lib(const struct names *n, uint32_t lib);
 
-/* All names as they are now, for a snapshot; asks for those that nobody asked for yet. The caller
- * holds it. Its strings are borrowed from the symbols and from n. */
-struct heap_names *names_take(struct names *n);
+/* All names as they are now, for a snapshot; asks for none. The same object as long as none
+ * changed: hold it. Its strings are borrowed from the symbols and from n. */
+struct heap_names *names_taken(struct names *n);
+/* The same, of the caller alone. */
+struct heap_names *names_take(const struct names *n);
 
 #endif

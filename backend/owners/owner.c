@@ -3,23 +3,16 @@
  * owner.c - whose memory is it? owners/wrappers.c has the table of wrappers, owners/list.c lists
  * and history.
  *
- * A node's owner is cached on first use; sums follow the model's deltas. When names arrive, only
- * locations whose judgement (wrapper or not) changed are looked at again: their nodes, and below
- * these the paths of wrappers that ended there. So
+ * A snapshot of the heap gets its names, its call sites and the owner of each stack here. The parts
+ * live on their own: sites and owners are made again when nodes or names came, the sums of owners
+ * with each snapshot, so that
  *     sum over owners = totals, at each tick, however many names are known.
- *
- * A walk over all stacks can run in slices (owners_make()): under a new rule, owners are assigned
- * one by one, and sums move with them. Where the model has no deltas, new sums are built beside the
- * published ones, which stay unchanged until then.
  */
 #include "owners/internal.h"
+#include "model/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define AHEAD 16u /* in what changed: whose that is is fetched from memory meanwhile */
-#define UNASKED 0u
-#define FRESH UINT32_MAX /* has counters, waits in the list of fresh nodes */
 
 static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
 {
@@ -33,82 +26,13 @@ static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
 	return (uint32_t)o->held_count++;
 }
 
-/* Recomputes the sums: they changed in an unknown way. */
-static void make_anew(struct owners *o)
-{
-	for (size_t i = 0; i < o->held_count; i++)
-		o->held[i]->next = (struct amounts){ 0 };
-	o->stale = true;
-	o->made = 0;
-}
-
-static void add_delta(struct amounts *a, const struct model_delta *d)
-{
-	amounts_add(a, &(struct amounts){ d->self, d->self_change, d->self_rate,
-					  .sampled = d->self_sampled });
-}
-
-static void on_change(void *arg, const struct model_delta *d, size_t count)
-{
-	struct owners *o = arg;
-
-	if (!d) {
-		make_anew(o);
-		return;
-	}
-	GROW(o->of_node, o->node_room, model_dense_count(o->m));
-	for (size_t i = 0; i < count; i++) {
-		const struct tally *t = &d[i].self;
-		if (i + AHEAD < count)
-			__builtin_prefetch(&o->of_node[d[i + AHEAD].node]);
-		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes |
-		      d[i].self_rate.bytes | d[i].self_sampled))
-			continue;
-		uint32_t index = d[i].node, h = o->of_node[index];
-		if (h == UNASKED) {
-			o->of_node[index] = FRESH;
-			GROW(o->fresh, o->fresh_room, o->fresh_count + 1);
-			o->fresh[o->fresh_count++] = index;
-		}
-		if (h == UNASKED || h == FRESH)
-			continue;
-		if (!o->stale)
-			add_delta(&o->held[h - 1]->pub.amounts, &d[i]);
-		else if (index < o->made)
-			add_delta(&o->held[h - 1]->next, &d[i]);
-	}
-}
-
-static void book(const struct model *m, struct amounts *a, const struct node *n, bool add)
-{
-	const struct amounts self = { model_self(m, n), model_self_change(m, n),
-				      model_self_rate(m, n), .sampled = n->self_estimate };
-
-	(add ? amounts_add : amounts_sub)(a, &self);
-}
-
-/* Adds the node's amounts to the maintained sums, or takes them away. */
-static void book_node(struct owners *o, uint32_t h, uint32_t index, bool add)
-{
-	const struct node *n = model_dense(o->m, index, NULL);
-
-	if (!o->stale)
-		book(o->m, &o->held[h - 1]->pub.amounts, n, add);
-	else if (index < o->made)
-		book(o->m, &o->held[h - 1]->next, n, add);
-}
-
 struct owners *owners_new(const struct model *m, struct symbols *s)
 {
 	struct owners *o = xcalloc(1, sizeof *o);
 
 	o->m = m;
 	o->names = names_new(m, s);
-	o->stale = true;
-	o->assigned = NO_ID;
 	new_held(o, OWNER_UNKNOWN, "[unknown]");
-	/* Observing does not change what the model says. */
-	model_on_change((struct model *)m, on_change, o);
 	return o;
 }
 
@@ -116,7 +40,10 @@ void owners_free(struct owners *o)
 {
 	if (!o)
 		return;
-	model_off_change((struct model *)o->m, o);
+	heap_drop(o->heap);
+	heap_drop(o->of);
+	heap_sites_drop(o->sites);
+	heap_owners_drop(o->of_stack);
 	for (size_t i = 0; i < o->held_count; i++) {
 		free(o->held[i]->other);
 		free(o->held[i]);
@@ -124,11 +51,19 @@ void owners_free(struct owners *o)
 	names_free(o->names);
 	free(o->held);
 	free(o->of_lib);
-	free(o->of_node);
-	free(o->fresh);
 	free(o->list);
 	free(o->copies);
 	free(o);
+}
+
+static uint32_t held_of_lib(struct owners *o, uint32_t lib)
+{
+	GROW(o->of_lib, o->lib_room, (size_t)lib + 1);
+	const struct name_lib *l = names_lib(o->names, lib);
+	if (!o->of_lib[lib])
+		o->of_lib[lib] = new_held(o, l->newest, l->name);
+	o->held[o->of_lib[lib]]->pub.module = l->newest;
+	return o->of_lib[lib];
 }
 
 uint32_t owner_held(struct owners *o, uint32_t module)
@@ -140,223 +75,138 @@ uint32_t owner_held(struct owners *o, uint32_t module)
 	}
 	uint32_t lib = names_lib_of(o->names, module);
 
-	if (lib == NO_ID)
+	return lib == NO_ID ? 0 : held_of_lib(o, lib);
+}
+
+/* --- of each stack */
+
+/* A site that is a wrapper has nothing but wrappers above it. */
+static uint32_t owner_of_function(struct owners *o, const struct heap_function *f)
+{
+	if (f->wrapper)
 		return 0;
-	GROW(o->of_lib, o->lib_room, (size_t)lib + 1);
-	if (!o->of_lib[lib])
-		o->of_lib[lib] = new_held(o, module, names_lib(o->names, lib)->name);
-	o->held[o->of_lib[lib]]->pub.module = names_lib(o->names, lib)->newest;
-	return o->of_lib[lib];
+	if (f->kind == MTW_NODE_NOWHERE)
+		return owner_held(o, OWNER_GENERATED);
+	return f->lib == NO_ID ? 0 : held_of_lib(o, f->lib);
 }
 
-static uint32_t parent_index(const struct owners *o, uint32_t index)
+static uint32_t *owners_by_site(struct owners *o, const struct skeleton *s,
+				const struct heap_names *n)
 {
-	uint32_t parent = model_dense(o->m, index, NULL)->parent;
+	uint32_t *of = xmalloc((s->stacks + 1ul) * sizeof *of);
+	uint32_t *of_site = xmalloc((o->sites->count + 1ul) * sizeof *of_site);
 
-	return parent == NO_ID ? 0 : parent;
+	for (uint32_t i = 0; i < o->sites->count; i++) {
+		uint32_t fn = o->sites->function[i];
+
+		of_site[i] = fn == NO_ID ? 0 : owner_of_function(o, &n->function[fn]);
+	}
+	for (uint32_t k = 0; k < s->stacks; k++)
+		of[k] = of_site[o->sites->of_stack[k]];
+	free(of_site);
+	return of;
 }
 
-static bool is_agent(const struct owners *o, const struct name_loc *l)
+/* By the innermost frame that is not the agent's. */
+static uint32_t direct_owner(struct owners *o, const struct skeleton *s, const struct heap_names *n,
+			     uint32_t node)
 {
-	const struct module *x = l->module == NO_ID ? NULL : model_module(o->m, l->module);
+	for (; node; node = s->parent[node]) {
+		const struct heap_place *at = &n->place[s->location[node]];
 
-	return x && (x->flags & MTW_MODULE_AGENT);
-}
-
-static bool passes(struct owners *o, const struct name_loc *l)
-{
-	return o->direct ? is_agent(o, l) : l->wrapper;
-}
-
-static void tell(struct owners *o, const uint32_t *indices, size_t count)
-{
-	if (o->on_move)
-		o->on_move(o->move_arg, indices, count);
-}
-
-static void tell_renamed(struct owners *o, const uint32_t *locs, size_t count)
-{
-	if (o->on_rename)
-		o->on_rename(o->rename_arg, locs, count);
-}
-
-static uint32_t find_owner(struct owners *o, uint32_t index)
-{
-	for (; index; index = parent_index(o, index)) {
-		const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, index));
-		if (l->kind == MTW_NODE_TRUNCATED)
+		if (at->kind == MTW_NODE_TRUNCATED)
 			return 0;
-		if (!passes(o, l))
-			return owner_held(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
-									 : l->module);
+		if (!at->agent)
+			return owner_held(o, at->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
+									  : at->module);
 	}
 	return 0;
 }
 
-static void assign(struct owners *o, uint32_t index)
+static uint32_t *owners_by_caller(struct owners *o, const struct skeleton *s,
+				  const struct heap_names *n)
 {
-	uint32_t before = o->of_node[index], now = find_owner(o, index) + 1;
+	uint32_t *of = xmalloc((s->stacks + 1ul) * sizeof *of);
 
-	if (before == now)
+	for (uint32_t k = 0; k < s->stacks; k++)
+		of[k] = direct_owner(o, s, n, s->node_of_stack[k]);
+	return of;
+}
+
+static void assign(struct owners *o, const struct skeleton *s, const struct heap_names *n)
+{
+	heap_owners_drop(o->of_stack);
+	o->of_stack = xcalloc(1, sizeof *o->of_stack);
+	atomic_init(&o->of_stack->users, 1);
+	o->of_stack->of_stack = (o->direct ? owners_by_caller : owners_by_site)(o, s, n);
+}
+
+bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count)
+{
+	uint64_t before = names_version(o->names);
+
+	for (uint32_t i = 0; i <= count / 64; i++)
+		for (uint64_t left = locations[i]; left; left &= left - 1)
+			names_loc(o->names, i * 64 + (uint32_t)__builtin_ctzll(left));
+	return names_version(o->names) != before;
+}
+
+/* Some names are known as soon as somebody asks, and then tell of wrappers whose callers count. */
+static bool ask_for_sites(struct owners *o, const struct skeleton *s, const struct heap_names *n)
+{
+	uint64_t *need = xcalloc(n->locations / 64 + 1ul, sizeof *need);
+	bool known = heap_sites_need(s, n, need) && owners_ask(o, need, n->locations);
+
+	free(need);
+	return known;
+}
+
+static void make_sites(struct owners *o, struct skeleton *s)
+{
+	struct heap_names *n = names_taken(o->names);
+
+	if (o->sites && o->sites->skeleton == s && o->sites->names == n && o->of_stack)
 		return;
-	if (before != UNASKED && before != FRESH)
-		book_node(o, before, index, false);
-	book_node(o, now, index, true);
-	o->of_node[index] = now;
+	while (ask_for_sites(o, s, n))
+		n = names_taken(o->names);
+	heap_sites_drop(o->sites);
+	o->sites = heap_sites_new(s, n);
+	assign(o, s, n);
 }
 
-/* A location was renamed: all stacks that its nodes end, or ended, get their owners again. */
-static void reassign(struct owners *o, uint32_t loc)
+static void sum_up(struct owners *o)
 {
-	uint32_t *stack = NULL, *moved = NULL;
-	size_t room = 0, count = 0, moved_room = 0, moved_count = 0;
+	const struct heap *h = o->heap;
 
-	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID;
-	     i = names_next_node(o->names, i)) {
-		GROW(stack, room, count + 1);
-		stack[count++] = i;
-	}
-	while (count) {
-		uint32_t index = stack[--count];
-		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
-			assign(o, index);
-		/* one that waits for its owner may have a site */
-		if (model_dense(o->m, index, NULL)->first_slot != NO_ID) {
-			GROW(moved, moved_room, moved_count + 1);
-			moved[moved_count++] = index;
-		}
-		uint32_t c = model_dense(o->m, index, NULL)->first_child;
-		for (; c != NO_ID; c = model_dense(o->m, c, NULL)->next_sibling) {
-			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
-			/* sites go by wrappers, whatever owners go by */
-			if (!passes(o, l) && !l->wrapper)
-				continue;
-			GROW(stack, room, count + 1);
-			stack[count++] = c;
-		}
-	}
-	if (moved_count)
-		tell(o, moved, moved_count);
-	free(moved);
-	free(stack);
-}
-
-/* After a first state it is as long as there are stacks, and never again. */
-static void forget_fresh(struct owners *o)
-{
-	free(o->fresh);
-	o->fresh = NULL;
-	o->fresh_count = o->fresh_room = 0;
-}
-
-/* Assigns owners by the current rule. Stacks that end where all rules stop keep theirs. */
-static bool assign_all(struct owners *o, bool (*step)(void *arg), void *arg)
-{
-	for (; o->assigned < model_dense_count(o->m); o->assigned++) {
-		uint32_t i = o->assigned;
-		if (i % NODES_A_STEP == 0 && !step(arg))
-			return false;
-		if (o->of_node[i] != UNASKED && o->of_node[i] != FRESH)
-			assign(o, i);
-	}
-	o->assigned = NO_ID;
-	tell(o, NULL, 0);
-	return true;
-}
-
-static bool sum_all(struct owners *o, bool (*step)(void *arg), void *arg)
-{
-	/* The root holds what no node could be made for. */
-	while (o->made < model_dense_count(o->m)) {
-		uint32_t i = o->made;
-		if (i % NODES_A_STEP == 0 && !step(arg))
-			return false;
-		struct tally self = model_self(o->m, model_dense(o->m, i, NULL));
-		o->made++;
-		if (!(self.alloc_blocks | self.alloc_bytes))
-			continue;
-		if (o->of_node[i] == UNASKED || o->of_node[i] == FRESH)
-			assign(o, i);
-		else
-			book_node(o, o->of_node[i], i, true);
-	}
 	for (size_t i = 0; i < o->held_count; i++)
-		o->held[i]->pub.amounts = o->held[i]->next;
-	o->stale = false;
-	return true;
+		o->held[i]->pub.amounts = (struct amounts){ 0 };
+	struct amounts *sums = xcalloc(o->held_count, sizeof *sums);
+	heap_sum_by(h, h->owners->of_stack, sums);
+	for (size_t i = 0; i < o->held_count; i++)
+		o->held[i]->pub.amounts = sums[i];
+	free(sums);
 }
 
-static bool assign_fresh(struct owners *o, bool (*step)(void *arg), void *arg)
+const struct heap *owners_heap(struct owners *o)
 {
-	while (o->fresh_count) {
-		uint32_t i = o->fresh[o->fresh_count - 1];
-		if (!step(arg))
-			return false;
-		if (o->of_node[i] == FRESH)
-			assign(o, i);
-		o->fresh_count--;
-	}
-	forget_fresh(o);
-	return true;
-}
+	struct heap *h = model_heap(o->m);
+	struct heap_sites *sites = o->sites;
+	struct heap_owners *of_stack = o->of_stack;
 
-bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg)
-{
-	return (o->assigned == NO_ID || assign_all(o, step, arg)) &&
-	       (!o->stale || sum_all(o, step, arg)) && assign_fresh(o, step, arg);
-}
-
-bool owners_whole(const struct owners *o)
-{
-	return o->assigned == NO_ID && !o->stale && !o->fresh_count;
-}
-
-static bool always(void *arg)
-{
-	(void)arg;
-	return true;
-}
-
-void owners_in_slices(struct owners *o, bool on)
-{
-	o->sliced = on;
+	make_sites(o, h->skeleton);
+	if (o->heap && o->of == h && sites == o->sites && of_stack == o->of_stack)
+		return o->heap;
+	heap_drop(o->heap);
+	o->heap = heap_named(h, o->sites->names, o->sites, o->of_stack);
+	heap_drop(o->of);
+	o->of = heap_hold(h);
+	sum_up(o);
+	return o->heap;
 }
 
 void owners_refresh(struct owners *o)
 {
-	const uint32_t *changed;
-	bool forgotten = names_update(o->names);
-
-	GROW(o->of_node, o->node_room, model_dense_count(o->m));
-	if (forgotten) {
-		memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
-		forget_fresh(o);
-		make_anew(o);
-	}
-	size_t count = names_refresh(o->names, &changed);
-	if (count)
-		tell_renamed(o, changed, count);
-	/* Judging may ask for more names, but answers only come with the next refresh. */
-	for (size_t i = 0; i < count; i++)
-		reassign(o, changed[i]);
-	if (forgotten || !o->sliced)
-		owners_make(o, always, NULL);
-	if (forgotten)
-		tell(o, NULL, 0);
-}
-
-void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
-		    void *arg)
-{
-	o->on_move = fn;
-	o->move_arg = arg;
-}
-
-void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
-		      void *arg)
-{
-	o->on_rename = fn;
-	o->rename_arg = arg;
+	owners_heap(o);
 }
 
 struct names *owners_names(struct owners *o)
@@ -364,48 +214,67 @@ struct names *owners_names(struct owners *o)
 	return o->names;
 }
 
-const struct owner *owners_of_index(struct owners *o, uint32_t index)
+const struct owner *owners_at(const struct owners *o, uint32_t number)
 {
-	uint32_t h = index < o->node_room ? o->of_node[index] : UNASKED;
+	return &o->held[number]->pub;
+}
 
-	if (h != UNASKED && h != FRESH)
-		return &o->held[h - 1]->pub;
-	/* One without counters of its own, or whose turn has not come: asked about now and then,
-	 * not kept. */
-	return &o->held[find_owner(o, index)]->pub;
+/* --- of one node */
+
+/* Its place in the snapshot, NO_ID = it came since. No stack, it may have names that nobody asked
+ * for. */
+static uint32_t place_of(struct owners *o, uint32_t node)
+{
+	const struct node *n = model_node(o->m, node);
+
+	for (;;) {
+		const struct heap *h = owners_heap(o);
+		const struct skeleton *s = h->skeleton;
+		if (!n || !n->known || n->index >= s->nodes)
+			return NO_ID;
+		uint32_t at = s->node_of[n->index], above = at;
+		while (above && h->names->place[s->location[above]].asked &&
+		       h->names->site_frame[s->location[above]] == NO_ID)
+			above = s->parent[above];
+		uint64_t before = names_version(o->names);
+		if (above)
+			names_loc(o->names, s->location[above]);
+		if (names_version(o->names) == before)
+			return at;
+	}
+}
+
+const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t at)
+{
+	const struct skeleton *s = h->skeleton;
+	uint32_t frame;
+
+	if (bit_of(s->stack_bits, at))
+		return owners_at(o, h->owners->of_stack[skeleton_first(s, at)]);
+	if (!at || o->direct)
+		return owners_at(o, direct_owner(o, s, h->names, at));
+	heap_site_above(s, h->names, at, &frame);
+	return owners_at(
+		o, owner_of_function(o, &h->names->function[h->names->frames[frame].function]));
 }
 
 const struct owner *owners_of_node(struct owners *o, uint32_t node)
 {
-	const struct node *n = model_node(o->m, node);
+	uint32_t at = place_of(o, node);
 
-	owners_refresh(o);
-	return n && n->known ? owners_of_index(o, n->index) : &o->held[0]->pub;
-}
-
-uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index)
-{
-	*frame_index = 0;
-	for (uint32_t index = leaf; index; index = parent_index(o, index)) {
-		const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, index));
-		for (uint32_t i = 0; !l->wrapper && i < l->count; i++) {
-			if (names_fn(o->names, l->frames[i].fn)->wrapper)
-				continue;
-			*frame_index = i;
-			return index;
-		}
-	}
-	return leaf;
+	return at == NO_ID ? owners_at(o, 0) : owners_in(o, o->heap, at);
 }
 
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 {
-	const struct node *n = model_node(o->m, leaf);
-	uint32_t id = leaf;
+	uint32_t at = place_of(o, leaf), frame;
+	const struct heap *h = o->heap;
+	const struct heap_names *n = h->names;
 
 	*frame_index = 0;
-	owners_refresh(o);
-	if (n && n->known && n->index)
-		model_dense(o->m, owners_site_of_index(o, n->index, frame_index), &id);
-	return id;
+	if (at == NO_ID || !at)
+		return leaf;
+	at = heap_site_above(h->skeleton, n, at, &frame);
+	*frame_index = frame - n->first[h->skeleton->location[at]];
+	return h->skeleton->id[at];
 }

@@ -7,11 +7,12 @@
  * too), and a list that users extend. See owners/wrappers.c for the table. A stack of nothing but
  * wrappers, or a truncated one that shows none, belongs to OWNER_UNKNOWN; where that frame is
  * generated code, which has no module, to OWNER_GENERATED.
- * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
+ * A stack's owner follows from its call site; sums over owners equal totals.
  */
 #ifndef OWNERS_OWNER_H
 #define OWNERS_OWNER_H
 
+#include "heap/sites.h"
 #include "symbols/symbols.h"
 
 #define OWNER_UNKNOWN NO_ID         /* shown as [unknown] */
@@ -35,9 +36,6 @@ void owners_forget_history(struct owners *o);
 void owners_inherit(struct owners *o, struct owners *from);
 /* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
 size_t owners_update(struct owners *o, const struct owner **list);
-/* False: the list does not cover all stacks yet, or follows the old rule; a query on these
- * owners continues the work. */
-bool owners_whole(const struct owners *o);
 /* leaf of a stack; never NULL */
 const struct owner *owners_of_node(struct owners *o, uint32_t node);
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
@@ -52,27 +50,22 @@ bool owners_direct(struct owners *o, int on);
  * known? */
 const bool *owners_known(const struct owners *o);
 
-/* --- for queries */
-
+struct names;
 struct names *owners_names(struct owners *o);
-/* Adds new nodes and names, so that owners_of_node() and names_*() are current; sums too, unless
- * in slices. */
+
+/*
+ * The heap as of the model's last tick, with its names, its call sites, and the owner of each stack
+ * (owners_at()). Borrowed until the next call of one that takes names in; hold it to keep it. It
+ * asks for the names that call sites depend on.
+ */
+const struct heap *owners_heap(struct owners *o);
+/* The same, for who then asks about single stacks. */
 void owners_refresh(struct owners *o);
-/* Initially false. On: owners_make() does the walks over all stacks, and the last complete
- * result stays until then. */
-void owners_in_slices(struct owners *o, bool on);
-#define NODES_A_STEP 4u /* nodes per step of query_allow(), when only inspected */
-/* Continues while step() returns true. True: complete. */
-bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg);
-const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
-/* owners_site() in dense indices, by the current names: adds none. */
-uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index);
-/* Called from owners_refresh() for stacks (dense indices) whose owner or call site may have
- * changed since the first request; NULL: any may have. One listener. */
-void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
-		    void *arg);
-/* Called before that, for locations whose frames or judgement changed. One listener. */
-void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
-		      void *arg);
+/* Of a node of its call tree, as if it were a stack. Asks for no name. */
+const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t node);
+/* By the number in heap->owners->of_stack. */
+const struct owner *owners_at(const struct owners *o, uint32_t number);
+/* Asks for the names of these locations (bits by number). True: some are known at once. */
+bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count);
 
 #endif

@@ -5,6 +5,7 @@
  * stacks below it. So counting by module visits these children, not the stacks.
  */
 #include "query/quality.h"
+#include "model/columns.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -58,7 +59,7 @@ static void add_cost(const struct totals *t, struct quality *q)
 void quality_of(const struct model *m, struct quality *q)
 {
 	const struct effort *e = model_effort(m);
-	uint64_t blocks = model_incl(m, model_node(m, 0)).alloc_blocks;
+	uint64_t blocks = heap_incl(model_heap(m), 0).alloc_blocks;
 
 	q->cut_blocks = 0;
 	for (unsigned i = 1; i <= MTW_TRUNC_COUNT; i++)
@@ -119,6 +120,7 @@ const char *quality_module_name(const struct model *m, uint32_t module)
 size_t quality_cuts(const struct model *m, struct cut **list)
 {
 	struct cuts c = { NULL, 0, 0 };
+	const struct heap *h = model_heap(m);
 
 	GROW(c.list, c.room, 1);
 	for (uint32_t i = model_node(m, 0)->first_child; i != NO_ID;
@@ -129,10 +131,10 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		if (cut->kind != MTW_NODE_TRUNCATED)
 			continue;
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
-		for (uint32_t at = n->first_child; at != NO_ID;) {
+		for (uint32_t at = n->first_child; at != NO_ID && at < h->skeleton->nodes;) {
 			const struct node *last = model_dense(m, at, NULL);
 			add(&c, cut->offset, quality_module(model_place(m, last)),
-			    model_incl(m, last).alloc_blocks);
+			    heap_incl(h, h->skeleton->node_of[at]).alloc_blocks);
 			at = last->next_sibling;
 		}
 	}

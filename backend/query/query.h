@@ -3,12 +3,12 @@
  * query.h - rows for a view. Main thread only.
  *
  * The contract alone: the files of query/ implement it, and above them those of query/tree/,
- * query/sites/, query/feed/ and query/answers/.
+ * query/sites/ and query/answers/.
  *
  * A tree row is a set of trie nodes that share a function under the same parent row; inlined frames
  * are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened
- * and regrouped when their names arrive. A row keeps its id while one of its nodes lives on, so
- * open and selected rows follow the trie node, never the line. Only open rows cost anything.
+ * and regrouped when their names arrive. A row keeps its id: open and selected rows follow a node,
+ * never the line. Only open rows cost anything.
  */
 #ifndef QUERY_QUERY_H
 #define QUERY_QUERY_H
@@ -96,21 +96,6 @@ struct site {
 struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
-/*
- * Computations over all stacks run in slices: until query_allow() is called again, all calls
- * together take at most `steps` steps (one is some 0.1 us), keep their progress, and return the
- * last complete answer. SIZE_MAX, the initial value: no limit, every answer is complete.
- */
-void query_allow(struct query *q, size_t steps);
-/* As many steps as fit until end_ns of now_ns(); a late call makes some progress, too. */
-void query_allow_until(struct query *q, uint64_t end_ns);
-/* Progress, 0..99 percent, of a call left unfinished since then: call again. -1: all answers
- * were complete. */
-int query_building(const struct query *q);
-/* Continues with the owners of all stacks, as far as steps are allowed; otherwise the next
- * request does. */
-void query_owners(struct query *q);
-
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
@@ -153,7 +138,7 @@ row_id query_open_heaviest(struct query *q, row_id id);
 void query_unfold(struct query *q, row_id id);          /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node); /* opens the parents of a trie node */
 /* Searches names, case-insensitive: opens parents of hits; returns hits, *pending = unknown
- * names. While it is building, a call with the same text continues. */
+ * names. */
 size_t query_search(struct query *q, const char *text, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 
@@ -166,7 +151,7 @@ uint64_t query_window(const struct query *q);
  * findings. Borrowed; NULL (the default): none. */
 struct expected;
 void query_expect(struct query *q, const struct expected *e);
-/* The id of a stack's call site, as of the last complete query_sites(); 0 = none. */
+/* The id of a stack's call site, as of the last query_sites(); 0 = none. */
 uint32_t query_site_of(const struct query *q, uint32_t leaf);
 /* The site's key for rules; EXPECTED_KEY_MAX bytes. False: no such site. */
 bool query_site_key(struct query *q, uint32_t site, char *key);
@@ -225,14 +210,17 @@ struct interval_row {
 	size_t count;
 };
 /* Of all sites together: *list has what was born and gone at each mark since the mark before that
- * keeps its live amounts, by the mark's id, for ids below the returned one. Each is counted once,
- * in slices. */
+ * keeps its live amounts, by the mark's id, for ids below the returned one. Each is counted once.
+ */
 uint32_t query_marks(struct query *q, const struct change **list);
 /* ... from the newest mark to now, of the slots that the last query_marks() met; false = it has not
  * counted that far. A step for each slot, in one go. */
 bool query_since_marks(struct query *q, struct change *sum);
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows);
+
+/* What a node holds: `below`, with all below it, else of its own. Whatever the filter. */
+struct amounts query_node(struct query *q, uint32_t node, bool below);
 
 /* --- one stack, innermost first: frames for reports and the detail view */
 struct frame_out {
@@ -259,8 +247,8 @@ struct source_line {
 	uint64_t live_bytes, live_blocks;
 	bool estimate;
 };
-/* The lines of a file with live memory, in order; borrowed until the next call. False: sums are
- * incomplete, and the last complete lines are returned. One file at a time; NULL: stop. */
+/* The lines of a file with live memory, in order; borrowed until the next call. One
+ * file at a time; false: NULL, stop. */
 bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count);
 
 #endif

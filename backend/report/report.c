@@ -191,8 +191,7 @@ const struct owner *report_owner(const struct report *r, uint32_t stack)
 {
 	const struct skeleton *s = r->heap->skeleton;
 
-	return owners_of_index(r->owners,
-			       model_node(r->model, s->id[s->node_of_stack[stack]])->index);
+	return owners_of_node(r->owners, s->id[s->node_of_stack[stack]]);
 }
 
 /* --- warnings */
@@ -417,8 +416,8 @@ struct report *report_new(struct watch *w)
 	r->symbols = watch_symbols(w);
 	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
-	owners_refresh(r->owners);
-	r->names = names_take(owners_names(r->owners));
+	names_ask_all(owners_names(r->owners));
+	r->names = heap_names_hold(names_taken(owners_names(r->owners)));
 	model_columns(r->model, &r->columns);
 	order_frames(r);
 	r->heap = heap_new(&r->columns, NULL);

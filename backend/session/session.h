@@ -141,7 +141,7 @@ void session_limit(struct session_reader *r, uint64_t bytes);            /* the 
 uint64_t session_block(const struct session_reader *r); /* offset of the last frame's block */
 /* Time of the last frame of all processes, by the heads of the blocks. */
 uint64_t session_length(const struct session_reader *r);
-bool session_cut(const struct session_reader *r);       /* no trailer: cut, or being written: */
+bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
 bool session_growing(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */

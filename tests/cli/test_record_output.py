@@ -39,7 +39,7 @@ def alive(pid):
 @test
 def t_wrong_values_of_marks_and_until():
     for option, value in (("--mark-every", "0.5"), ("--mark-every", "x"), ("--mark-every", "nan"), ("--mark-every", "60x"),
-                          ("--mark-on-growth", "1"), ("--mark-on-growth", "-10M"), ("--mark-on-growth", "10T"), ("--mark-on", "("),
+                          ("--mark-on-growth", "1"), ("--mark-on-growth", "-10M"), ("--mark-on-growth", "10X"), ("--mark-on", "("),
                           ("--until", "[")):
         one_line(memtop("record", option, value, "-o", "/nonexistent/a", "--", "/bin/true"), 2, option, value)
     for option in ("--mark-on", "--until"):

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * compare.c - compare [--time] SESSION...: a session's heap as backend/heap/ has it, against the
- * model's answers, figure by figure: sums, own amounts, estimates of every node; what was born and
- * gone since every mark, the frames of a report's stacks. Ends with 1 where one differs. --time:
- * what each pass takes, in ms of cpu, the least of five.
+ * compare.c - compare [--time] SESSION...: a session's heap as backend/heap/ has it, against sums
+ * that are added up slot by slot and node by node, figure by figure: sums, own amounts, estimates
+ * of every node; what was born and gone since every mark; the frames of a report's stacks. Ends
+ * with 1 where one differs. --time: what each pass takes, in ms of cpu, the least of five.
  */
 #include "base/loop.h"
-#include "heap/sites.h"
+#include "heap/heap.h"
 #include "link/watch.h"
 #include "model/columns.h"
 #include "model/model.h"
-#include "owners/names.h"
-#include "owners/owner.h"
 #include "query/query.h"
 #include "report/frames.h"
 
@@ -53,59 +51,53 @@ static void take(struct columns *c, const struct model *m)
 	print_time("the model's nodes and slots as columns", cpu_ms() - begin);
 }
 
+/* What a node holds of its own, and with what is below it. */
+struct plain {
+	struct tally self, incl;
+	struct change moved, moves;
+	uint64_t estimates;
+};
+
+/* Parents come before their children. */
+static void add_up(const struct model *m, struct plain *of)
+{
+	for (uint32_t i = model_dense_count(m); i-- > 0;) {
+		struct plain *up = i ? &of[model_dense(m, i, NULL)->parent] : NULL;
+
+		tally_add(&of[i].incl, &of[i].self);
+		change_add(&of[i].moves, &of[i].moved);
+		if (!up)
+			continue;
+		tally_add(&up->incl, &of[i].incl);
+		change_add(&up->moves, &of[i].moves);
+		up->estimates += of[i].estimates;
+	}
+}
+
 static void compare_sums(const struct heap *h, const struct model *m)
 {
+	struct plain *of = calloc(model_dense_count(m), sizeof *of);
+
+	for (uint32_t i = 0; i < model_slot_count(m); i++) {
+		const struct slot *s = model_slot(m, i);
+
+		if (s->known)
+			tally_add(&of[s->node].self, &s->now);
+	}
+	for (uint32_t i = 0; i < model_dense_count(m); i++)
+		of[i].estimates = model_dense(m, i, NULL)->self_estimate;
+	add_up(m, of);
 	for (uint32_t i = 0; i < model_dense_count(m); i++) {
-		const struct node *n = model_dense(m, i, NULL);
 		uint32_t at = h->skeleton->node_of[i];
-		struct tally a = model_incl(m, n), b = heap_incl(h, at);
-		uint64_t x = model_sampled(m, n), y = heap_estimates(h, at);
+		struct tally b = heap_incl(h, at);
+		uint64_t y = heap_estimates(h, at);
 
-		equal("the sum", i, &a, &b, sizeof a);
-		a = model_self(m, n);
+		equal("the sum", i, &of[i].incl, &b, sizeof b);
 		b = heap_self(h, at);
-		equal("the own amount", i, &a, &b, sizeof a);
-		equal("the number of estimates", i, &x, &y, sizeof x);
+		equal("the own amount", i, &of[i].self, &b, sizeof b);
+		equal("the number of estimates", i, &of[i].estimates, &y, sizeof y);
 	}
-}
-
-static void compare_stack(const struct heap *h, const struct heap_names *names, struct owners *o,
-			  uint32_t index)
-{
-	uint32_t inlined, site = owners_site_of_index(o, index, &inlined), frame, stack, at;
-	const struct heap_names *n = names;
-
-	stack = skeleton_first(h->skeleton, h->skeleton->node_of[index]);
-	at = heap_site_node(h->skeleton, n, stack, &frame);
-	uint64_t a[2] = { h->skeleton->node_of[site], inlined };
-	uint64_t b[2] = { at, frame == NO_ID ? 0 : frame - n->first[h->skeleton->location[at]] };
-
-	equal("the call site", index, a, b, sizeof a);
-}
-
-static void compare_site(const struct heap_sites *s, const struct heap_site *sums,
-			 const struct heap *h, const struct site *site, struct owners *o)
-{
-	const struct names *n = owners_names(o);
-
-	for (uint32_t i = 0; i < s->count; i++) {
-		uint64_t a[2] = { site->leaf, site->stacks }, b[2];
-
-		if (s->function[i] == NO_ID ||
-		    strcmp(names_fn(n, s->function[i])->name, site->name) != 0 ||
-		    h->skeleton->id[h->skeleton->node_of_stack[sums[i].heaviest]] != site->leaf)
-			continue;
-		b[0] = site->leaf;
-		b[1] = sums[i].stacks;
-		equal("a call site's stacks", site->leaf, a, b, sizeof a);
-		equal("a call site's sum", site->leaf, &site->amounts.sum, &sums[i].amounts.sum,
-		      sizeof sums[i].amounts.sum);
-		equal("a call site's change", site->leaf, &site->amounts.change,
-		      &sums[i].amounts.change, sizeof sums[i].amounts.change);
-		return;
-	}
-	printf("  no call site %s\n", site->name);
-	different++;
+	free(of);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -148,64 +140,35 @@ static void compare_frames(struct watch *w)
 	report_free(r);
 }
 
-/* Names have arrived. */
-static void compare_sites(const struct heap *h, struct watch *w)
-{
-	struct model *m = watch_model(w);
-	struct owners *o = owners_new(m, watch_symbols(w));
-	struct names *names = owners_names(o);
-	const struct owner *owners;
-	const struct site *list;
+struct moves {
+	const struct model *m;
+	struct plain *of;
+};
 
-	owners_update(o, &owners);
-	for (int i = 0; i < 3; i++) { /* what is asked for may ask for more */
-		heap_names_drop(names_take(names));
-		symbols_wait(watch_symbols(w));
-		owners_update(o, &owners);
-	}
-	struct heap_names *n = names_take(names);
-	double begin = cpu_ms();
-	struct heap_sites *s = heap_sites_new(h->skeleton, n);
-	print_time("the call sites of all stacks", cpu_ms() - begin);
-	struct heap_site *sums = calloc(s->count + 1ul, sizeof *sums);
-	begin = cpu_ms();
-	heap_sites_sum(s, h, sums);
-	print_time("... their sums", cpu_ms() - begin);
-	for (uint32_t i = 1; i < model_dense_count(m); i++)
-		if (model_dense(m, i, NULL)->first_slot != NO_ID)
-			compare_stack(h, n, o, i);
-	struct query *q = query_new(m, watch_symbols(w), o);
-	size_t count = query_sites(q, BY_LIVE, false, true, &list);
-	for (size_t i = 0; i < count; i++)
-		compare_site(s, sums, h, &list[i], o);
-	query_free(q);
-	free(sums);
-	heap_sites_drop(s);
-	heap_names_drop(n);
-	owners_free(o);
+static void add_move(void *arg, uint32_t slot, const struct change *c)
+{
+	const struct moves *x = arg;
+
+	change_add(&x->of[model_slot(x->m, slot)->node].moved, c);
 }
 
 static void compare_changes(const struct columns *c, struct model *m, uint32_t mark)
 {
 	struct live *base = model_live_at(m, c, mark);
 	struct heap *h = heap_new(c, &(struct base){ .from = base });
+	struct plain *of = calloc(model_dense_count(m), sizeof *of);
 
-	if (!model_set_interval(m, mark, 0)) {
-		while (!model_go_on(m, UINT64_MAX))
-			;
-		for (uint32_t i = 0; i < model_dense_count(m); i++) {
-			const struct node *n = model_dense(m, i, NULL);
-			uint32_t at = h->skeleton->node_of[i];
-			struct change a = model_change(m, n), b = heap_change(h, at);
-			uint64_t x = model_held_at_base(m, n), y = heap_held_at_base(h, at);
+	model_between(m, mark, 0, add_move, &(struct moves){ m, of });
+	add_up(m, of);
+	for (uint32_t i = 0; i < model_dense_count(m); i++) {
+		uint32_t at = h->skeleton->node_of[i];
+		struct change b = heap_change(h, at);
 
-			equal("the change", i, &a, &b, sizeof a);
-			a = model_self_change(m, n);
-			b = heap_self_change(h, at);
-			equal("the own change", i, &a, &b, sizeof a);
-			equal("what it held at the base", i, &x, &y, sizeof x);
-		}
+		equal("the change", i, &of[i].moves, &b, sizeof b);
+		b = heap_self_change(h, at);
+		equal("the own change", i, &of[i].moved, &b, sizeof b);
 	}
+	free(of);
 	heap_drop(h);
 	free(base);
 }
@@ -257,7 +220,6 @@ static int compare(const char *path)
 	       c.slots);
 	struct heap *h = heap_new(&c, NULL);
 	compare_sums(h, m);
-	compare_sites(h, w);
 	compare_frames(w);
 	heap_drop(h);
 	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)

@@ -276,36 +276,6 @@ def t_help_fits_its_lines():
 
 
 @test
-def t_slices_end_at_the_same_screen():
-    """What a huge tree needs slices for is whole in the end, and as if it had been made at once."""
-    agent = Synthetic("--past", 300, "--past-marks", 3, "--still")
-    logs = [f"{temporary_folder()}/keys{i}" for i in range(2)]
-    with view(agent, env={"MEMTOP_KEYLOG": logs[0]}) as whole, \
-         view(agent, env={"MEMTOP_KEYLOG": logs[1], "MEMTOP_TEST_STEPS": "2"}) as sliced:
-        for t in (whole, sliced):
-            t.wait_for("new_vertex_array")
-            t.keys("2")
-            t.wait_for("main")
-            t.wait_gone("symbols ")
-        for keys in (["i"], ["g", "*"], ["/", "v", "e", "r", "t", "e", "x", "Enter"], ["n"], ["Escape", "i"], ["g", "*"],
-                     ["d"], ["g", "z"], ["d"], ["\\", "s", "e", "r", "v", "e", "Enter"], ["i"], ["3"], ["4"], ["5"],
-                     ["D", "Enter"], ["Escape", "3"], ["Enter"], ["i"], ["O"], ["BSpace"]):
-            for t, log in zip((whole, sliced), logs):
-                t.keys(*keys)
-                wait_until_acted_on(t, log)  # else both would be the same because neither has moved yet
-            def settled(lines):
-                """Not the header and the age of the ages, which have clocks, nor the last line, where remarks come and go."""
-                return [re.sub(r" *ages as of \S+ s ago", "", line).rstrip() for line in lines[4:-1]]
-            def same(lines):
-                return settled(lines) == settled(whole.now()) and "building" not in lines[4]
-            try:
-                sliced.wait_for(same)
-            except AssertionError:
-                differ = [pair for pair in zip(settled(sliced.lines()), settled(whole.now())) if pair[0] != pair[1]]
-                raise AssertionError(f"after {keys}, in slices and at once: {differ}") from None
-
-
-@test
 def t_rows_do_not_jump_while_siblings_swap():
     agent = Synthetic("--swap", "--no-story", "--past", 60)
     with view(agent, 120, 50) as t:

@@ -16,16 +16,14 @@
 
 #include <stdint.h>
 
-/* --- find.c: the search (ui.shown.search) in the view or page in front. A long search runs in
- * slices, and repeats while names and rows still arrive. app/search.c owns the prompt. */
+/* --- find.c: the search (ui.shown.search) in the view or page in front. It repeats
+ * while names and rows still arrive. app/search.c owns the prompt. */
 
 struct find {
 	long hits;          /* -1 = no search */
 	size_t pending;     /* unresolved names */
 	bool typing;        /* the prompt is open */
-	bool due;           /* slices are left to search */
 	bool counts;        /* this search only counts hits; the selection stays */
-	bool hit_due;       /* select the first hit once the rows are complete */
 	uint64_t looked_ns; /* time of the last search */
 };
 
@@ -34,8 +32,6 @@ void find_look(struct find *f, struct view *v);
 void find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
 /* After a refresh: the typed text may match new rows. */
 void find_follow(struct find *f, struct view *v);
-/* Runs one slice; needs a refreshed view. */
-void find_go_on(struct find *f, struct view *v);
 /* Ends the search without redrawing the view's hits. */
 void find_forget(struct find *f, struct ui *ui);
 
@@ -43,18 +39,9 @@ static inline bool find_on(const struct find *f, const struct ui *ui) /* rows ma
 {
 	return ui->shown.search[0] && f->hits >= 0;
 }
-static inline bool find_busy(const struct find *f) /* slices are left */
-{
-	return f->due || f->hit_due;
-}
-/* Another view or page comes to the front: drop an unfinished search. */
-static inline void find_leave(struct find *f)
-{
-	f->due = f->hit_due = false;
-}
 
-/* --- front.c: brings a view or page to the front, refreshes it in slices, and acts on what its
- * handlers return */
+/* --- front.c: brings a view or page to the front, refreshes it, and acts on what its handlers
+ * return */
 
 struct app;
 struct loop_source;
@@ -76,19 +63,6 @@ struct timing {
 	bool unsorted;            /* rows were refreshed since they were sorted */
 };
 
-/* Slices of a rebuild; ui.building is its progress. */
-struct building {
-	size_t fixed_steps; /* steps per slice, for tests (MEMTOP_TEST_STEPS); 0 = as many as fit */
-	bool rows_whole;    /* the rows on screen were complete at the last refresh */
-	bool working;       /* something is incomplete; the verdict counts */
-	bool resort_due;    /* sort once complete */
-	uint64_t since_ns;  /* start of the rebuild */
-	struct loop_source *go_on;
-};
-
-void front_begin(struct app *a);                /* begins a slice */
-void front_end(struct app *a);                  /* ends it; schedules the next if work is left */
-void front_go_on(struct app *a);                /* runs the next slice */
 void front_refresh(struct app *a, bool resort); /* query again (does not draw) */
 /* Rows are borrowed from the query: fetches them again, after any other use of it and before a
  * draw. */
@@ -162,7 +136,6 @@ struct app {
 	struct choices choices;
 	struct offer offer;
 	struct timing timing;
-	struct building building;
 	/* largest live size seen so far, so that size columns never get narrower */
 	uint64_t most_held;
 	struct sources sources;

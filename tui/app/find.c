@@ -10,11 +10,6 @@
 
 #define AGAIN_NS 1000000000ull
 
-static bool building(const struct view *v)
-{
-	return query_building(v->ui->shown.query) >= 0;
-}
-
 void find_look(struct find *f, struct view *v)
 {
 	f->looked_ns = now_ns();
@@ -23,7 +18,7 @@ void find_look(struct find *f, struct view *v)
 
 void find_forget(struct find *f, struct ui *ui)
 {
-	f->due = f->hit_due = f->counts = false;
+	f->counts = false;
 	ui->shown.search[0] = 0;
 	f->hits = -1;
 }
@@ -35,33 +30,17 @@ void find_anew(struct find *f, struct view *v)
 	v->ops->search(v, "", &f->pending);
 	find_look(f, v);
 	f->counts = true;
-	f->due = building(v);
 }
 
 void find_follow(struct find *f, struct view *v)
 {
-	if (!f->typing || !find_on(f, v->ui) || find_busy(f) || (f->hits && !f->pending) ||
-	    !v->ops->search || now_ns() - f->looked_ns < AGAIN_NS)
+	if (!f->typing || !find_on(f, v->ui) || (f->hits && !f->pending) || !v->ops->search ||
+	    now_ns() - f->looked_ns < AGAIN_NS)
 		return;
-	f->due = true;
 	f->counts = f->hits > 0;
-	find_go_on(f, v);
-}
-
-/* Builds the rows, then selects the first hit. */
-void find_go_on(struct find *f, struct view *v)
-{
-	if (f->due) {
-		find_look(f, v);
-		if (building(v))
-			return;
-		f->due = false;
-		f->hit_due = !f->counts && f->hits > 0;
-		if (v->ops->refresh)
-			v->ops->refresh(v, false);
-	}
-	if (f->hit_due && !building(v)) {
-		f->hit_due = false;
+	find_look(f, v);
+	if (v->ops->refresh)
+		v->ops->refresh(v, false);
+	if (!f->counts && f->hits > 0)
 		v->ops->next_hit(v, false);
-	}
 }

@@ -28,10 +28,8 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 		snprintf(a->ui.shown.search, sizeof a->ui.shown.search, "%s", text);
 		f->counts = false;
 		find_look(f, front_view(a));
-		f->due = *text && query_building(a->ui.shown.query) >= 0;
 		front_refresh(a, false);
-		f->hit_due = f->hits > 0 && !f->due && query_building(a->ui.shown.query) >= 0;
-		if (f->hits > 0 && !find_busy(f))
+		if (f->hits > 0)
 			front_act(a, front_view(a)->ops->next_hit(front_view(a), false));
 	}
 	if (e == PROMPT_DONE && *text) {
@@ -68,10 +66,6 @@ unsigned search_next(struct app *a, bool backwards)
 	if (f->hits <= 0 || f->pending)
 		find_look(f, front_view(a));
 	f->counts = false;
-	if (query_building(a->ui.shown.query) >= 0) {
-		f->due = true;
-		return VIEW_DRAW;
-	}
 	if (f->hits == 0) {
 		status_error("no hit for \"%s\"", a->ui.shown.search);
 		return VIEW_DRAW;

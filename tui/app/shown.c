@@ -76,7 +76,6 @@ static void put_away(struct app *a)
 {
 	struct kept_process *k = xmalloc(sizeof *k);
 
-	find_leave(&a->front.find);
 	*k = (struct kept_process){ a->ui.shown, a->front };
 	GROW(a->kept.list, a->kept.room, a->kept.count + 1);
 	a->kept.list[a->kept.count++] = k;
@@ -147,7 +146,6 @@ void shown_watch(struct app *a, struct watch *w)
 	struct view *v = a->front.views[a->front.current];
 	watch_on_change(w, a->on_change, a);
 	others_take(&a->ui.others, a->ui.processes, w);
-	front_begin(a);
 	if (before)
 		travel_arrived(&a->front.travel, &a->ui.shown);
 	if (before && v->ops->enter)
@@ -158,7 +156,6 @@ void shown_watch(struct app *a, struct watch *w)
 		front_rows(a, false);
 	if (!before && watch_target(w)->kind == TARGET_FILE)
 		travel_read(&a->front.travel, &a->ui.shown);
-	front_end(a);
 }
 
 /* --- another one is asked for */

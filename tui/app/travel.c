@@ -32,16 +32,10 @@ bool travel_under_way(const struct travel *t)
 	return t->to_ns != 0;
 }
 
-bool travel_looks(const struct travel *t)
-{
-	return t->looking;
-}
-
 static void give_up(struct travel *t, struct shown *of, const char *why)
 {
 	status_error("%s", why);
 	of->time.at_ns = t->wanted_ns = t->to_ns = 0;
-	t->looking = false;
 	query_pass(of->query, false);
 	watch_return(of->watch);
 	t->home = false;
@@ -76,7 +70,6 @@ static void set_out(struct travel *t, struct shown *of, uint64_t to)
 	t->to_ns = to;
 	t->step_ns = step > least ? step : least;
 	t->stop_ns = from + (from == shown ? t->step_ns : 0);
-	t->looking = false;
 	next_stop(t, of);
 }
 
@@ -96,7 +89,7 @@ static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 /* Somebody wants to see an instant now: the file is read again once the present is shown. */
 static void stop_reading(struct travel *t, struct shown *of)
 {
-	t->home = t->looking = false;
+	t->home = false;
 	t->unread = true;
 	query_travel(of->query);
 }
@@ -113,7 +106,6 @@ void travel_follow(struct travel *t, struct shown *of)
 		return;
 	}
 	t->to_ns = 0;
-	t->looking = false;
 	query_pass(of->query, false);
 	watch_return(of->watch);
 }
@@ -172,21 +164,15 @@ static void say_where(struct travel *t, struct shown *of)
 			     watch_travel_problem(of->watch));
 }
 
-/* At a stop: samples libraries and sites, in slices if needed, then goes on. */
-bool travel_go_on(struct travel *t, struct shown *of)
+/* At a stop: samples libraries and sites, then goes on. */
+static void look(struct travel *t, struct shown *of)
 {
 	const struct owner *libraries;
 	const struct site *sites;
 
-	if (!t->looking)
-		return false;
 	owners_update(of->owners, &libraries);
 	query_sites(of->query, BY_LIVE, false, false, &sites);
-	if (query_building(of->query) < 0) {
-		t->looking = false;
-		next_stop(t, of);
-	}
-	return true;
+	next_stop(t, of);
 }
 
 void travel_arrived(struct travel *t, struct shown *of)
@@ -203,8 +189,7 @@ void travel_arrived(struct travel *t, struct shown *of)
 		return;
 	}
 	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(of->watch)) {
-		t->looking = true;
-		travel_go_on(t, of);
+		look(t, of);
 		return;
 	}
 	if (on) {

@@ -26,15 +26,12 @@ struct travel {
 
 void travel_follow(struct travel *t, struct shown *of);  /* the cursor may have moved */
 void travel_arrived(struct travel *t, struct shown *of); /* WATCH_INSTANT */
-/* The query is complete. True: it was used, so borrowed rows moved. */
-bool travel_go_on(struct travel *t, struct shown *of);
 void travel_release(struct travel *t);
 /* Samples a file once, from start to end. travel_follow() interrupts that; it begins again when the
  * present is shown. */
 void travel_read(struct travel *t, struct shown *of);
 void travel_read_on(struct travel *t, struct shown *of); /* the present was drawn again */
 bool travel_under_way(const struct travel *t);
-bool travel_looks(const struct travel *t); /* at a stop: travel_go_on() has work left */
 struct owners *travel_owners(const struct travel *t,
 			     const struct shown *of); /* whose history the graphs show */
 /* "0:12:09", "-2m", a mark, "now": the command :at. */

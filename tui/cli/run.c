@@ -159,7 +159,7 @@ static int run_run(const struct args *a)
 					     .agent = a->agent,
 					     .keep_ended = true,
 					     .watch = { .spool = args_keep(a),
-							.sliced = true,
+							.paced = true,
 							.wait = true,
 							.expected = a->rules } };
 	struct launched l;

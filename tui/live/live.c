@@ -40,8 +40,7 @@
 /* Nothing on the screen is still being built. */
 static void log_whole(struct app *a)
 {
-	uint32_t from, to;
-	bool whole = a->ui.building < 0 && model_counting(a->ui.shown.model, &from, &to) < 0;
+	bool whole = true;
 
 	if (a->key_log && whole && !a->logged_whole)
 		fprintf(a->key_log, "whole %" PRIu64 "\n", a->timing.view_ns);
@@ -58,20 +57,6 @@ static void draw(struct app *a, bool whole)
 	log_whole(a);
 	if (ages_lack())
 		a->ui.moved = a->timing.due = true;
-}
-
-/* Keys that are there already come first. */
-static void on_go_on(void *arg)
-{
-	struct app *a = arg;
-	bool was = a->ui.building >= 0;
-
-	if (!a->building.working || a->quit)
-		return;
-	front_go_on(a);
-	if (!a->building.working || (was && a->ui.building < 0) ||
-	    now_ns() - a->timing.view_ns >= SAY_BUILDING_NS)
-		draw(a, false);
 }
 
 /* --- what views ask for */
@@ -195,10 +180,8 @@ static void on_input(void *arg, unsigned events)
 			return;
 		}
 		a->timing.key_ns = read_ns[n++] = now_ns();
-		front_begin(a);
 		on_key(a, key);
 		travel_follow(&a->front.travel, &a->ui.shown);
-		front_end(a);
 	}
 	if (n == 0 || a->quit)
 		return;
@@ -220,7 +203,7 @@ static void on_timer(void *arg)
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
 	/* where nothing moves any more, the last change may have come too soon after a key */
-	bool stale = a->ui.moved || (sort && a->timing.unsorted);
+	bool stale = a->ui.moved || (sort && a->timing.unsorted) || model_behind(a->ui.shown.model);
 
 	if (quit_over(a, now)) {
 		quit_now(a, 0);
@@ -229,10 +212,8 @@ static void on_timer(void *arg)
 	mark_go_on(&a->ui);
 	if (stale && !a->ui.paused && !travel_under_way(&a->front.travel) &&
 	    (a->timing.due || now - a->ui.shown.figures.taken_ns >= pause)) {
-		front_begin(a);
 		front_refresh(a, sort);
 		find_follow(&a->front.find, front_view(a));
-		front_end(a);
 		if (!a->leave_ns)
 			offer_sampling(a);
 		draw(a, false);
@@ -241,15 +222,13 @@ static void on_timer(void *arg)
 	}
 }
 
-/* A new instant or interval is ready: shows it, unless the replay goes on. Runs within a begun
- * slice. */
+/* A new instant or interval is ready: shows it, unless the replay goes on. */
 static void show_anew(struct app *a)
 {
 	if (!travel_under_way(&a->front.travel) && !a->quit)
 		front_refresh(a, true);
 	else
 		front_rows(a, false);
-	front_end(a);
 	draw(a, false);
 	travel_read_on(&a->front.travel, &a->ui.shown);
 }
@@ -259,9 +238,7 @@ static void on_change(void *arg, unsigned bits)
 	struct app *a = arg;
 
 	if (bits & WATCH_INSTANT) {
-		front_begin(a);
-		travel_arrived(&a->front.travel,
-			       &a->ui.shown); /* front_end() schedules the unfinished rest */
+		travel_arrived(&a->front.travel, &a->ui.shown);
 		show_anew(a);
 		return;
 	}
@@ -270,10 +247,8 @@ static void on_change(void *arg, unsigned bits)
 		status_say("%s", watch_notice(a->ui.shown.watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))
 		a->timing.due = true;
-	if (bits & WATCH_INTERVAL) {
-		front_begin(a);
+	if (bits & WATCH_INTERVAL)
 		show_anew(a);
-	}
 }
 
 /* Each second. Refreshes only the page of processes: another query of an ended program's large call
@@ -374,7 +349,6 @@ static int open_screen(struct app *a, struct err *err)
 		status_error("%s", said.text);
 	keep(a, loop_fd(a->loop, STDIN_FILENO, LOOP_READ, on_input, a));
 	keep(a, loop_timer(a->loop, TIMER_MS, true, on_timer, a));
-	keep(a, a->building.go_on = loop_timer(a->loop, 0, false, on_go_on, a));
 	return 0;
 }
 
@@ -407,7 +381,6 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 	struct app a = { .ui = { .ops = &ui_ops,
 				 .processes = p,
 				 .compared = o->diff,
-				 .building = -1,
 				 .output_fd = o->child ? o->output_fd : -1,
 				 .process_list.sort = PROCESSES_BY_TREE },
 			 .loop = loop,
@@ -418,8 +391,6 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 
-	a.building.fixed_steps =
-		getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
 	if (log && *log && !(a.key_log = fopen(log, "ae")))
 		err_set(&err, 2, "key log %s: cannot be written", log);
 	else if (open_screen(&a, &err) == 0) {

@@ -17,8 +17,6 @@ const char *ui_empty_reason(const struct ui *ui)
 	}
 	if (ages_missing(ui))
 		return ages_missing(ui);
-	if (ui->building >= 0)
-		return "building the rows";
 	if (ui->shown.filter[0]) {
 		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
 			 ui->shown.filter);

@@ -49,7 +49,6 @@ struct ui {
 	int output_fd;                 /* the started program's output file; -1 = none */
 	struct prompt prompt;          /* a view may open it */
 	bool paused;
-	int building; /* percent built of the screen's rows; -1 = complete */
 	/* a refresh is due, as after a tick; a view may set it */
 	bool moved;
 };

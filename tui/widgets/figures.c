@@ -56,7 +56,6 @@ static void take_owners(struct figures *f, struct owners *o, struct owners *grap
 	f->owner_total = count;
 	f->owner_count = count < FIGURES_OWNERS ? count : FIGURES_OWNERS;
 	f->direct = owners_direct(o, -1);
-	f->owners_whole = owners_whole(o);
 	if (f->point_count)
 		memcpy(f->known, owners_known(graphed), f->point_count * sizeof *f->known);
 	f->rest_estimate = false;
@@ -83,8 +82,7 @@ static void take_marks(struct figures *f, const struct model *m)
 	}
 }
 
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
-		  struct query *q)
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed)
 {
 	struct model *m = watch_model(w), *now = watch_now(w);
 	uint64_t virt, events, bytes;
@@ -101,7 +99,6 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	f->children = 0;
 	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
 	f->rates = model_rates(m);
-	query_owners(q);
 	take_points(f, now);
 	take_owners(f, o, graphed);
 	take_marks(f, now);

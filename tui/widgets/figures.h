@@ -55,7 +55,6 @@ struct figures {
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
 	bool direct;        /* owners are direct callers (owners_direct()) */
-	bool owners_whole;  /* their sums are complete */
 	bool rest_estimate; /* for owners beyond FIGURES_OWNERS */
 	bool estimate;      /* totals are partly sampled */
 	struct figure_mark *marks;
@@ -64,8 +63,7 @@ struct figures {
 
 /* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is
  * shown. */
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
-		  struct query *q);
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed);
 /* The program or its record ended, so there are no rates. */
 bool figures_over(const struct figures *f);
 /* Whether rates can be said of this instant: those of its end are 0. */

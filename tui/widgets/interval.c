@@ -44,16 +44,7 @@ void interval_name(const struct model *m, bool brief, char *out, size_t size)
 	name_of(m, brief, model_base(m), model_until(m), out, size);
 }
 
-int interval_counting(const struct model *m, bool brief, char *out, size_t size)
-{
-	uint32_t from, to;
-	int percent = model_counting(m, &from, &to);
-
-	name_of(m, brief, from, to, out, size);
-	return percent;
-}
-
-unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t to)
+unsigned interval_set(struct model *m, uint32_t from, uint32_t to)
 {
 	char name[320], one[128], two[128];
 
@@ -64,7 +55,6 @@ unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t 
 			     to ? two : "");
 		return VIEW_DRAW;
 	}
-	watch_go_on(w);
 	name_of(m, false, from, to, name, sizeof name);
 	if (to)
 		status_say("d: back to now.  BORN, GONE, NET from %s", name);

@@ -13,11 +13,9 @@
 void interval_mark_name(const struct model *m, uint32_t mark, char *out, size_t size);
 /* "since m2 warm" or "m1 .. m3 after 2k"; brief: without the marks' own names. */
 void interval_name(const struct model *m, bool brief, char *out, size_t size);
-/* Percent of the requested interval computed; -1: rows already use it. */
-int interval_counting(const struct model *m, bool brief, char *out, size_t size);
 /* Sets the interval of BORN, GONE, NET; 0, 0: no diff. Reports in the status line and returns a
  * handler's bits: VIEW_RESORT = success. */
-unsigned interval_set(struct model *m, struct watch *w, uint32_t from, uint32_t to);
+unsigned interval_set(struct model *m, uint32_t from, uint32_t to);
 
 /* It ends at a mark, not now. */
 static inline bool interval_between(const struct model *m)

@@ -3,11 +3,10 @@
  * rate.c - what was allocated and freed in the last ten seconds: the one window of all rates.
  *
  * The window consists of parts of about a second. A tick's changes are added to the newest part,
- * and a part is taken back as a whole once it ended ten seconds ago (model/tick.c does both in its
- * walk). So the window is ten to eleven seconds long, less after a start, and more when ticks are
- * rare. Rates are kept as exact counts: who shows one divides it by the window's length
- * (model_window()), and rows add up to the totals at any speed. Nothing before a link's first
- * complete state counts: that is history.
+ * and a part is taken back as a whole once it ended ten seconds ago. So the window is ten to eleven
+ * seconds long, less after a start, and more when ticks are rare. Rates are kept as exact counts:
+ * who shows one divides it by the window's length (model_window()), and rows add up to the totals
+ * at any speed. Nothing before a link's first complete state counts: that is history.
  *
  * Parts, and not the ticks themselves, because a busy slot changes in each of a hundred ticks: it
  * has one entry a second. slot.rated finds it.
@@ -39,22 +38,37 @@ struct rate_part *rates_newest(struct rate_book *r)
 	return r->count ? &r->parts[(r->first + r->count - 1) % RATE_PARTS] : NULL;
 }
 
-size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now, size_t *entries)
+size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now)
 {
 	size_t i;
 
-	*entries = 0;
 	for (i = 0; i < r->count; i++) {
 		uint64_t end = i + 1 < r->count ? rates_part(r, i + 1)->begin_ns : before_ns;
 		/* a full ring expires early, of a peer whose clock jumps */
 		if (end + RATE_WINDOW_NS > now && r->count - i < RATE_PARTS)
 			break;
-		*entries += rates_part(r, i)->count;
 	}
 	return i;
 }
 
-void rates_drop(struct rate_book *r)
+static struct rate *rate_at(struct rate_book *r, uint32_t slot)
+{
+	GROW(r->pages, r->room, (size_t)slot / PAGE + 1);
+	if (!r->pages[slot / PAGE])
+		r->pages[slot / PAGE] = xcalloc(PAGE, sizeof **r->pages);
+	return &r->pages[slot / PAGE][slot % PAGE];
+}
+
+static void forget_pages(struct rate_book *r)
+{
+	for (size_t i = 0; i < r->room; i++)
+		free(r->pages[i]);
+	free(r->pages);
+	r->pages = NULL;
+	r->room = 0;
+}
+
+static void free_part(struct rate_book *r)
 {
 	struct rate_part *p = &r->parts[r->first];
 
@@ -63,6 +77,20 @@ void rates_drop(struct rate_book *r)
 	*p = (struct rate_part){ 0 };
 	r->first = (r->first + 1) % RATE_PARTS;
 	r->count--;
+}
+
+void rates_drop(struct rate_book *r)
+{
+	const struct rate_part *p = &r->parts[r->first];
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct rate_entry *e = &p->entries[i];
+		struct rate *rate = rate_at(r, e->slot);
+		*rate = rate_sub(rate, &(struct rate){ e->bytes, e->blocks, e->freed });
+	}
+	free_part(r);
+	if (!rates_entries(r))
+		forget_pages(r);
 }
 
 struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before)
@@ -98,6 +126,7 @@ void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struc
 	e->bytes += change->bytes;
 	e->blocks += (uint32_t)change->blocks;
 	e->freed += change->freed;
+	rate_add(rate_at(r, slot), change);
 }
 
 void rates_show(struct rate_book *r)
@@ -105,14 +134,6 @@ void rates_show(struct rate_book *r)
 	r->known = r->count != 0;
 	r->begin_ns = r->known ? rates_part(r, 0)->begin_ns : 0;
 	r->before = r->known ? rates_part(r, 0)->before : (struct tally){ 0 };
-}
-
-struct rate *rate_at(struct rate_book *r, uint32_t slot)
-{
-	GROW(r->pages, r->room, (size_t)slot / PAGE + 1);
-	if (!r->pages[slot / PAGE])
-		r->pages[slot / PAGE] = xcalloc(PAGE, sizeof **r->pages);
-	return &r->pages[slot / PAGE][slot % PAGE];
 }
 
 struct rate rate_read(const struct rate_book *r, uint32_t slot)
@@ -131,15 +152,6 @@ size_t rates_entries(const struct rate_book *r)
 	return n;
 }
 
-size_t rates_room(const struct rate_book *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->room; i++)
-		n += r->pages[i] ? PAGE : 0;
-	return n;
-}
-
 size_t rates_next(const struct rate_book *r, size_t slot)
 {
 	while (slot < r->room * PAGE) {
@@ -154,101 +166,22 @@ size_t rates_next(const struct rate_book *r, size_t slot)
 	return SIZE_MAX;
 }
 
-static void forget_pages(struct rate_book *r)
-{
-	for (size_t i = 0; i < r->room; i++)
-		free(r->pages[i]);
-	free(r->pages);
-	r->pages = NULL;
-	r->room = 0;
-}
-
-void rates_rest(struct rate_book *r)
-{
-	if (r->pages && !rates_entries(r))
-		forget_pages(r);
-}
-
 void rates_clear(struct rate_book *r)
 {
 	while (r->count)
-		rates_drop(r);
+		free_part(r);
 	r->first = 0;
 	rates_show(r);
 	forget_pages(r);
 }
 
-/* Adds up the parts' rates by slot. */
-static void add_parts(const struct rate_book *r, struct rate *(*at)(void *arg, uint32_t slot),
-		      void *arg)
+void rates_add_up(const struct rate_book *r, struct rate *slots)
 {
 	for (size_t i = 0; i < r->count; i++) {
 		const struct rate_part *p = rates_part(r, i);
 		for (size_t k = 0; k < p->count; k++) {
 			const struct rate_entry *e = &p->entries[k];
-			rate_add(at(arg, e->slot), &(struct rate){ e->bytes, e->blocks, e->freed });
+			rate_add(&slots[e->slot], &(struct rate){ e->bytes, e->blocks, e->freed });
 		}
 	}
-}
-
-static struct rate *in_page(void *r, uint32_t slot)
-{
-	return rate_at(r, slot);
-}
-
-struct rated { /* a walk over both */
-	struct rate_book *rates;
-	const struct trie *trie;
-};
-
-static void begin_sum(void *arg, uint32_t i)
-{
-	const struct rated *x = arg;
-
-	sum_at(x->trie, i)->rate = (struct rate){ 0 };
-}
-
-static void sum_slot(void *arg, uint32_t i)
-{
-	const struct rated *x = arg;
-	struct rate own = rate_read(x->rates, i);
-
-	if (slot_at(x->trie, i)->sum != NO_ID)
-		rate_add(&sum_at(x->trie, slot_at(x->trie, i)->sum)->rate, &own);
-}
-
-static void sum_node(void *arg, uint32_t i)
-{
-	const struct rated *x = arg;
-	const struct node *n = node_at(x->trie, i);
-	const struct sum *s = n->sum != NO_ID ? sum_at(x->trie, n->sum) : NULL;
-
-	if (s && s->up != NO_ID)
-		rate_add(&sum_at(x->trie, s->up)->rate, &s->rate);
-}
-
-bool rates_sum_all(struct rate_book *r, const struct trie *t, struct parts *x, uint64_t end_ns)
-{
-	struct rated of = { r, t };
-
-	if (!x->part && !x->done) {
-		forget_pages(r);
-		add_parts(r, in_page, r);
-	}
-	const struct part list[] = {
-		{ begin_sum, t->sum_count, false },
-		{ sum_slot, r->pages ? t->slot_count : 0, false },
-		{ sum_node, r->pages ? t->node_count : 0, true },
-	};
-	return parts_go_on(x, list, sizeof list / sizeof *list, &of, end_ns);
-}
-
-static struct rate *in_array(void *rates, uint32_t slot)
-{
-	return &((struct rate *)rates)[slot];
-}
-
-void rates_add_up(const struct rate_book *r, struct rate *slots)
-{
-	add_parts(r, in_array, slots);
 }

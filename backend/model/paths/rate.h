@@ -5,7 +5,6 @@
 #ifndef MODEL_PATHS_RATE_H
 #define MODEL_PATHS_RATE_H
 
-#include "model/paths/parts.h"
 #include "model/paths/trie.h"
 
 #define RATE_WINDOW_NS 10000000000ull
@@ -37,18 +36,17 @@ struct rate_book {
 	uint64_t begin_ns;
 	struct tally before;
 	bool known;
-	struct rate **pages; /* by dense index of slots; only pages with a rate exist */
+	struct rate **pages; /* of the parts, by dense index of slots; those with a rate exist */
 	size_t room;
 };
 
 /* The change of a slot in a tick, as the rates count it. An impossibly large one counts as 0. */
 struct rate rate_of(const struct tally *grown);
-/* parts that ended before the window of a tick at now_ns, the tick before it at before_ns; the
- * number of entries in them */
-size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now_ns, size_t *entries);
+/* parts that ended before the window of a tick at now_ns, the tick before it at before_ns */
+size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now_ns);
 const struct rate_part *rates_part(const struct rate_book *r, size_t i); /* the oldest is 0 */
 struct rate_part *rates_newest(struct rate_book *r);                     /* NULL: there is none */
-void rates_drop(struct rate_book *r);                                    /* the oldest part */
+void rates_drop(struct rate_book *r); /* the oldest part, from the slots' rates, too */
 /* Begins the part that a tick belongs to; NULL: it belongs to the newest one. `before`: the totals
  * at before_ns, the time of the tick before. */
 struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before);
@@ -56,18 +54,12 @@ struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const stru
 void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struct rate *change);
 /* prefetches the entry of a slot that is entered soon */
 void rates_expect(const struct rate_book *r, const struct slot *s);
-/* The rates in pages and sums are those of the parts from now on. */
+/* The window that is shown is that of the parts from now on. */
 void rates_show(struct rate_book *r);
-struct rate *rate_at(struct rate_book *r, uint32_t slot);
 struct rate rate_read(const struct rate_book *r, uint32_t slot);
 size_t rates_entries(const struct rate_book *r); /* of all parts */
-size_t rates_room(const struct rate_book *r);    /* slots in pages that exist, at most */
 /* the first slot from this one on that has a rate; SIZE_MAX = none */
 size_t rates_next(const struct rate_book *r, size_t slot);
-void rates_rest(struct rate_book *r); /* without entries: frees the pages */
-/* Recomputes all rates from the remaining parts: true, x is at its end. Nothing may change on the
- * way. */
-bool rates_sum_all(struct rate_book *r, const struct trie *t, struct parts *x, uint64_t end_ns);
 /* adds the parts' rates of slots to slots[] */
 void rates_add_up(const struct rate_book *r, struct rate *slots);
 void rates_clear(struct rate_book *r);

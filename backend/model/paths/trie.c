@@ -7,7 +7,7 @@
 #define PROVEN_STEPS 8192u /* frames of the deepest stack that an agent keeps */
 
 /* There are millions of them. */
-_Static_assert(sizeof(struct node) == 36 && sizeof(struct slot) == 64, "nodes and slots are small");
+_Static_assert(sizeof(struct node) == 32 && sizeof(struct slot) == 64, "nodes and slots are small");
 
 static void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size)
 {
@@ -43,7 +43,6 @@ struct node *trie_new_node(struct trie *t, struct quota *q, uint32_t id)
 			    .next_sibling = NO_ID,
 			    .first_slot = NO_ID,
 			    .location = NO_ID,
-			    .sum = NO_ID,
 			    .known = true,
 			    .id = id,
 			    .index = index };
@@ -61,12 +60,6 @@ struct slot *trie_new_slot(struct trie *t, struct quota *q, uint32_t id)
 	s->id = id;
 	s->known = true;
 	return s;
-}
-
-struct sum *trie_new_sum(struct trie *t)
-{
-	chunk_for((void ***)&t->sums, &t->sum_chunks, t->sum_count, sizeof(struct sum));
-	return sum_at(t, t->sum_count++);
 }
 
 void trie_truncated(struct trie *t, uint32_t id)
@@ -102,9 +95,8 @@ void trie_clear(struct trie *t, struct quota *q)
 {
 	free_chunks((void ***)&t->nodes, &t->node_chunks);
 	free_chunks((void ***)&t->slots, &t->slot_chunks);
-	free_chunks((void ***)&t->sums, &t->sum_chunks);
-	t->truncated_count = t->proven_count = t->late_count = 0;
-	t->node_count = t->slot_count = t->sum_count = 0;
+	t->truncated_count = t->proven_count = 0;
+	t->node_count = t->slot_count = 0;
 	idmap_release(&t->node_ids);
 	idmap_release(&t->slot_ids);
 	q->ids = 0;
@@ -114,5 +106,4 @@ void trie_release(struct trie *t)
 {
 	free(t->truncated);
 	free(t->proven);
-	free(t->late);
 }

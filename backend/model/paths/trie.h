@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * trie.h - nodes, slots and sums: the call paths. Main thread only.
+ * trie.h - nodes and slots: the call paths. Main thread only.
  *
  * They lie in chunks (addresses never move), in order of arrival; idmap maps a wire id to that
  * dense index. A parent always precedes its children, so one pass over the dense indices downwards
@@ -15,29 +15,13 @@
 
 #define CHUNK 4096u
 
-struct sum {
-	struct tally incl;
-	struct rate rate;
-	uint32_t sampled; /* as model_sampled() */
-	uint32_t up;      /* number of the next sum above; NO_ID = none */
-	/* model/walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID =
-	 * slots */
-	uint32_t delta;
-	uint32_t depth : 24; /* of its node */
-	uint32_t late : 1;   /* holds nothing yet */
-};
-
 struct trie {
 	struct idmap node_ids, slot_ids;
 	struct node **nodes;
 	struct slot **slots;
-	struct sum **sums;                           /* of some nodes: node.sum */
-	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
-	uint32_t node_count, slot_count, sum_count;  /* dense */
-	/* dense indices of nodes whose sums are late */
-	uint32_t *late;
-	size_t late_count, late_room;
-	uint32_t *truncated; /* ids of TRUNCATED nodes */
+	size_t node_chunks, slot_chunks; /* room in chunks */
+	uint32_t node_count, slot_count; /* dense */
+	uint32_t *truncated;             /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
 	uint32_t *proven; /* ids of the outermost by_pointer nodes */
 	size_t proven_count, proven_room;
@@ -57,11 +41,6 @@ static inline struct slot *slot_at(const struct trie *t, uint32_t index)
 static inline void expect_slot(const struct trie *t, uint32_t index)
 {
 	__builtin_prefetch(slot_at(t, index), 1);
-}
-
-static inline struct sum *sum_at(const struct trie *t, uint32_t number)
-{
-	return &t->sums[number / CHUNK][number % CHUNK];
 }
 
 static inline struct node *node_by_id(const struct trie *t, uint32_t id)
@@ -86,7 +65,6 @@ static inline bool slot_is_estimate(const struct slot *s, const struct tally *no
 /* Makes a node for a new id; the caller links it. */
 struct node *trie_new_node(struct trie *t, struct quota *q, uint32_t id);
 struct slot *trie_new_slot(struct trie *t, struct quota *q, uint32_t id);
-struct sum *trie_new_sum(struct trie *t);         /* its number is sum_count - 1 */
 void trie_truncated(struct trie *t, uint32_t id); /* notes a TRUNCATED node */
 /* Marks a node whose caller was found by a frame pointer. Enter outer ones first: an inner one
  * looks for them. */

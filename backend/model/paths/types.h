@@ -140,13 +140,9 @@ struct node {
 	uint32_t location;   /* number; NO_ID = of the root */
 	uint32_t id;         /* the wire's */
 	uint32_t index;      /* dense: 0 is the root, parents before children */
-	/* model/sums.c: number of its inclusive sum; NO_ID = it has its only child's, or its
-	 * slots' */
-	uint32_t sum;
 	uint32_t depth : 24; /* frames from the root */
 	uint32_t known : 1;
-	uint32_t self_estimate : 1;  /* its own amounts have a sampled share */
-	uint32_t estimate_comes : 1; /* model/walk.c: ... when the tick takes effect */
+	uint32_t self_estimate : 1; /* its own amounts have a sampled share */
 	/* a frame pointer found its parent: no unwind table covers its code */
 	uint32_t by_pointer : 1;
 };
@@ -160,8 +156,7 @@ struct slot {
 	uint32_t staged : 30; /* model/tick.c: index + 1 of its counters that wait for the tick */
 	uint32_t known : 1;
 	uint32_t sampled : 1; /* counters are estimates from samples */
-	uint32_t change;      /* model/walk.c: index + 1 of its change in the tick */
-	uint32_t sum;         /* model/sums.c: next sum from the node up; NO_ID = none */
+	uint32_t change;      /* model/bulk.c: index + 1 of what it had at the tick before */
 	uint32_t rated; /* model/paths/rate.c: index of its entry in the newest part, or any */
 };
 

@@ -3,7 +3,6 @@
  * intervals.c - net amounts of the changed call sites for each interval between successive marks:
  * the difference between the interval's ends.
  */
-#include "query/feed/feed.h"
 #include "query/sites/sites.h"
 
 #include <stdlib.h>
@@ -89,19 +88,16 @@ static size_t ends_of(const struct query *q, uint32_t from, uint32_t to, uint32_
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows)
 {
-	struct site_table *t = feed_sites(q);
+	struct site_table *t = sites_update(q);
 	uint32_t ends[INTERVALS_MAX + 1];
 	uint64_t ns[INTERVALS_MAX];
 	size_t n = 0;
 
 	*rows = q->sites->rows;
-	if (!t)
-		return q->sites->row_count;
 	size_t count = ends_of(q, from, to, ends);
 	if (!model_mark_says(q->m, from) || !model_mark_says(q->m, to))
 		return t->row_count = 0;
-	if (!sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count))
-		return q->sites->row_count;
+	sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count);
 	t->row_count = 0;
 	take_nets(t, count);
 	for (size_t i = 0; i < count; i++)

@@ -3,13 +3,12 @@
  * marked.c - what was born and gone between successive marks.
  *
  * The interval between two marks never changes, so one walk over the cells of all marks counts
- * each interval once, in slices, and goes on where it ended when a mark is set. What every slot
- * held at the newest mark stays with it: from there to now is one step per slot.
+ * each interval once, and goes on where it ended when a mark is set. What every slot held at the
+ * newest mark stays with it: from there to now is one step per slot.
  */
 #include "query/answers/marked.h"
 
 #include "model/interval.h"
-#include "query/steps.h"
 
 #include <stdlib.h>
 
@@ -35,7 +34,7 @@ static bool count_cell(void *arg, uint32_t mark, const struct slot *s, const str
 
 	(void)s;
 	add(&q->marked->list[mark], *was, *is);
-	return q->marked->walk.cell % NODES_A_STEP || take_step(q);
+	return true;
 }
 
 void marked_forget(struct query *q)
@@ -62,10 +61,8 @@ uint32_t query_marks(struct query *q, const struct change **list)
 	}
 	struct marked *k = q->marked;
 	GROW(k->list, k->room, whole + 1u);
-	if (mark_walk(q->m, &k->walk, whole, count_cell, q))
-		k->count = whole + 1;
-	else
-		k->count = k->walk.mark; /* this one is not whole yet */
+	mark_walk(q->m, &k->walk, whole, count_cell, q);
+	k->count = whole + 1;
 	*list = k->list;
 	return k->count;
 }

@@ -2,7 +2,6 @@
  *
  * order.c - sorts call sites by a column or by growth.
  */
-#include "query/feed/feed.h"
 #include "query/sites/ages.h"
 #include "query/sites/sites.h"
 
@@ -95,12 +94,8 @@ static void sort_sites(const struct query *q, struct site_table *t, enum query_c
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites)
 {
-	struct site_table *t = feed_sites(q);
+	struct site_table *t = sites_update(q);
 
-	if (!t) {
-		*sites = q->sites->out;
-		return q->sites->out_count;
-	}
 	GROW(t->order, t->order_room, t->count + 1);
 	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
 		t->order[t->order_count] = (uint32_t)t->order_count + 1;
@@ -110,7 +105,7 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 	t->out_count = 0;
 	for (size_t i = 0; i < t->order_count; i++) {
 		const struct query_site *s = t->sites[t->order[i] - 1];
-		if (!s->pub.stacks || !s->passed.sum.alloc_blocks)
+		if (!s->pub.stacks || !s->pub.amounts.sum.alloc_blocks)
 			continue;
 		t->out[t->out_count] = s->pub;
 		filter_known(q, &t->out[t->out_count++].amounts);

@@ -1,75 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * query.c - creates and frees queries, and answers about single stacks. Trees are in
- * query/tree/tree.c (rows and their values), query/answers/rows.c (the screen) and
- * query/answers/find.c (search, opening a path); call sites in query/sites/sites.c and
- * query/answers/intervals.c; the verdict in query/answers/verdict.c; query/feed/feed.c brings ticks
- * to all of them.
+ * query.c - creates and frees queries, and answers about single stacks. query/now.c takes
+ * snapshots. Trees are in query/tree/tree.c (rows and their values), query/answers/rows.c (the
+ * screen) and query/answers/find.c (search, opening a path); call sites in query/sites/sites.c and
+ * query/answers/intervals.c; the verdict in query/answers/verdict.c.
  */
-#include "query/feed/feed.h"
-#include "query/feed/rename.h"
-#include "query/sites/ages.h"
 #include "query/answers/marked.h"
+#include "query/sites/ages.h"
 #include "query/sites/lines.h"
 #include "query/sites/sites.h"
 #include "query/tree/tree.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Past this part of all nodes, recomputing sums is faster than adding differences. */
-static size_t arrived_max(const struct query *q)
-{
-	return model_dense_count(q->m) / 2 + 1024;
-}
-
-/* Drops the arrivals, which are a large part of all (rare): sums will be recomputed. */
-static void forget_arrived(struct query *q)
-{
-	q->stale = true;
-	arrivals_forget(&q->arrived);
-}
-
-static void on_change(void *arg, const struct model_delta *d, size_t count)
-{
-	struct query *q = arg;
-
-	if (q->stale)
-		return;
-	if (!d || q->arrived.left + count > arrived_max(q)) {
-		forget_arrived(q);
-		return;
-	}
-	if (count)
-		arrivals_push(&q->arrived, model_keep_changes(q->m));
-}
-
-static void on_move(void *arg, const uint32_t *indices, size_t count)
-{
-	struct query *q = arg;
-
-	q->sites_moved_at = q->renames;
-	if (!indices || q->moved_count + count > arrived_max(q))
-		q->moved_all = true;
-	if (q->moved_all) {
-		q->moved_at = q->moved_count = 0;
-		return;
-	}
-	GROW(q->moved, q->moved_room, q->moved_count + count);
-	for (size_t i = 0; i < count; i++)
-		q->moved[q->moved_count++] = indices[i];
-}
-
-static void on_rename(void *arg, const uint32_t *locs, size_t count)
-{
-	struct query *q = arg;
-
-	q->renames++;
-	GROW(q->renamed_at, q->renamed_room, names_loc_count(q->n));
-	for (size_t i = 0; i < count; i++)
-		q->renamed_at[locs[i]] = q->renames;
-	rename_note(q, locs, count);
-}
 
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 {
@@ -81,15 +24,9 @@ struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 	q->n = owners_names(o);
 	q->by = BY_LIVE;
 	q->zoom_owner = NO_ID;
-	q->stamp = 1;
-	q->allowed = SIZE_MAX;
-	q->search.node = NO_ID;
-	q->stale = true;
-	q->resets = model_resets(m);
+	q->structure = q->stamp = 1;
+	q->filter.age_max = UINT32_MAX;
 	tree_clear(q);
-	model_on_change(m, on_change, q);
-	owners_on_move(o, on_move, q);
-	owners_on_rename(o, on_rename, q);
 	return q;
 }
 
@@ -100,39 +37,45 @@ static void shown_release(struct shown *s)
 	free(s->texts);
 	free(s->rows);
 	free(s->place);
+	free(s->was);
 }
 
 void query_free(struct query *q)
 {
 	if (!q)
 		return;
-	model_off_change(q->m, q);
-	owners_on_move(q->o, NULL, NULL);
-	owners_on_rename(q->o, NULL, NULL);
 	sites_free(q);
 	lines_forget(q);
 	marked_forget(q);
 	ages_forget(q);
 	tree_clear(q);
-	for (size_t i = 0; i < q->row_count; i++) {
-		free(q->rows[i]->members);
+	for (size_t i = 0; i < q->row_count; i++)
 		free(q->rows[i]);
-	}
 	shown_release(&q->shown);
-	shown_release(&q->next);
 	map_release(&q->child_of);
-	map_release(&q->aside);
 	free(q->rows);
+	free(q->looked);
+	free(q->path);
+	free(q->group_of);
 	free(q->search.text);
 	free(q->search.hit_of_fn);
-	arrivals_forget(&q->arrived);
-	free(q->moved);
-	free(q->renamed_at);
-	free(q->renaming.locs);
-	free(q->up_leaf);
-	free(q->path);
 	filter_release(&q->filter);
+	heap_drop(q->raw);
+	heap_drop(q->heap);
 	free(q);
+}
+
+/* --- single stacks */
+
+struct amounts query_node(struct query *q, uint32_t node, bool below)
+{
+	query_now(q);
+	const struct node *n = model_node(q->m, node);
+	const struct skeleton *s = q->raw->skeleton;
+
+	if (!n || !n->known || n->index >= s->nodes)
+		return (struct amounts){ 0 };
+	return (below ? heap_amounts : heap_self_amounts)(q->raw, s->node_of[n->index]);
 }
 
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)
@@ -188,5 +131,5 @@ void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 
 bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count)
 {
-	return lines_choose(q, file) && lines_list(q, feed_stacks(q), list, count);
+	return lines_choose(q, file) && lines_list(q, list, count);
 }

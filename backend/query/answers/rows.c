@@ -8,9 +8,10 @@
  * last.
  */
 #include "query/answers/rows.h"
-#include "query/feed/feed.h"
 #include "query/sites/ages.h"
-#include "query/tree/inlined.h"
+#include "query/tree/group.h"
+#include "query/tree/members.h"
+#include "query/tree/places.h"
 #include "query/tree/row.h"
 #include "query/tree/tree.h"
 
@@ -60,7 +61,7 @@ int64_t rows_key(const struct query *q, uint32_t row)
 
 static const char *short_name(const struct query *q, const struct trow *r)
 {
-	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
+	return r->fn == NO_ID ? "" : q->raw->names->function[r->fn].name;
 }
 
 /* Ages order rows, but do not tell which is the heaviest. */
@@ -96,6 +97,8 @@ void rows_sort(struct query *q, struct trow *r)
 {
 	if (r->child_count > 1)
 		qsort_r(r->children, r->child_count, sizeof *r->children, by_key, q);
+	for (uint32_t i = 0; i < r->child_count; i++)
+		q->rows[r->children[i]]->rank = i;
 }
 
 /* The weight that earns a row its own line, whatever the sort column. */
@@ -133,11 +136,9 @@ static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 	struct trow *r = q->rows[parent];
 
 	if (!r->rest_row) {
-		struct trow *rest = xcalloc(1, sizeof *rest);
-		GROW(q->rows, q->row_room, q->row_count + 1);
-		*rest = (struct trow){ .parent = parent, .fn = NO_ID, .rest = true, .built = true };
-		q->rows[q->row_count] = rest;
-		r->rest_row = (uint32_t)q->row_count++;
+		uint32_t number = row_new(q, parent, NO_ID, r->inverted);
+		q->rows[number]->rest = true;
+		r->rest_row = number;
 	}
 	struct trow *rest = q->rows[r->rest_row];
 	rest->incl = rest->self = (struct amounts){ 0 };
@@ -180,7 +181,7 @@ static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
 		uint32_t fn = q->rows[at]->fn;
 		count++;
-		if (!q->inverted && fn != NO_ID && names_tells(q->n, fn)) {
+		if (!q->inverted && fn != NO_ID && q->raw->names->function[fn].tells) {
 			best = at;
 			*which = count;
 		}
@@ -200,13 +201,18 @@ static bool is_hit(struct query *q, uint32_t fn)
 		return false;
 	GROW(s->hit_of_fn, s->hit_room, (size_t)fn + 1);
 	if (!s->hit_of_fn[fn]) {
-		const struct name_fn *x = names_fn(q->n, fn);
+		const struct heap_function *x = &q->raw->names->function[fn];
 		s->hit_of_fn[fn] =
 			filter_text_has(x->function, s->text) || filter_text_has(x->name, s->text)
 				? 2
 				: 1;
 	}
 	return s->hit_of_fn[fn] == 2;
+}
+
+static uint32_t location_of(const struct query *q, const struct trow *r)
+{
+	return q->raw->skeleton->location[r->heavy.node];
 }
 
 static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
@@ -221,11 +227,11 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 	else if (r->open)
 		flags |= ROW_OPEN;
 	flags |= amounts_zero_flag(q->m, &r->incl);
-	const struct member *m = &r->heavy;
-	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
-	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
+	const struct heap_place *at_place = &q->raw->names->place[location_of(q, r)];
+	query_look(q, location_of(q, r));
+	if (at_place->pending)
 		flags |= ROW_PENDING;
-	if (l->kind == MTW_NODE_TRUNCATED)
+	if (at_place->kind == MTW_NODE_TRUNCATED)
 		flags |= ROW_TRUNCATED;
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
 		flags |= is_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
@@ -237,22 +243,25 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 static void fill_place(struct query *q, struct row *out, uint32_t telling, uint32_t end)
 {
 	const struct member *m = &q->rows[telling]->heavy, *leaf = &q->rows[end]->heavy;
-	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
-	const struct name_frame *f = &l->frames[m->frame < l->count ? m->frame : 0];
-	out->function = names_fn(q->n, f->fn)->function;
+	const struct heap_names *n = q->raw->names;
+	uint32_t location = location_of(q, q->rows[telling]);
+	const struct heap_place *at = &n->place[location];
+	const struct heap_frame *f = &n->frames[n->first[location] + m->frame];
+
+	out->function = n->function[f->function].function;
 	out->file = f->file;
 	out->line = f->line;
-	out->module = l->module;
+	out->module = at->module;
 	out->flags |= f->inlined ? ROW_INLINED : 0;
-	out->flags |= l->kind == MTW_NODE_NOWHERE ? ROW_GENERATED : 0;
-	model_dense(q->m, leaf->leaf, &out->node);
-	out->owner = owners_of_index(q->o, leaf->leaf);
+	out->flags |= at->kind == MTW_NODE_NOWHERE ? ROW_GENERATED : 0;
+	out->node = q->raw->skeleton->id[leaf->leaf];
+	out->owner = owners_in(q->o, q->raw, leaf->leaf);
 }
 
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
 		 uint32_t depth)
 {
-	struct shown *to = &q->next;
+	struct shown *to = &q->shown;
 
 	GROW(to->rows, to->room, to->count + 1);
 	GROW(to->place, to->place_room, q->row_count + 1);
@@ -282,7 +291,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 						    : rows_empty(q, tail) ? "more without memory"
 									  : "more"));
 		out->owner = NULL;
-		model_dense(q->m, 0, &out->node);
+		out->node = 0;
 	} else {
 		out->name = head == tail ? short_name(q, r)
 					 : keep_text(to, chain_name(q, head, tail, &out->folded));
@@ -291,7 +300,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	to->place[head] = (uint32_t)++to->count;
 }
 
-static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
+static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
 /* The chain of `head` used to end further in: if it was open there, the rows between stay open. */
 static void stay_open(struct query *q, uint32_t head, uint32_t tail)
@@ -306,29 +315,23 @@ static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 		q->rows[q->rows[was]->parent]->open = true;
 }
 
-static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
+static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
 {
-	uint32_t tail;
+	uint32_t tail = tree_tail(q, child);
 
-	if (!tree_tail(q, child, &tail) || !tree_value(q, tail))
-		return false;
+	tree_value(q, tail);
 	stay_open(q, child, tail);
 	stay_open(q, tail, tail);
 	emit(q, child, tail, shown, depth);
-	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
+	if (q->rows[tail]->open)
+		walk(q, tail, child, depth + 1, resort);
 }
 
-/* The limit for small rows, from all stacks, since both trees hold the same. False: no step was
- * left. */
-static bool small_below(struct query *q, uint64_t *floor)
+/* The limit for small rows, from all stacks, since both trees hold the same. */
+static uint64_t small_below(struct query *q)
 {
-	bool inverted = q->inverted, known;
-
-	q->inverted = false;
-	known = tree_value(q, row_root(q));
-	*floor = weight(q, q->rows[row_root(q)]) / 1000 + 1;
-	q->inverted = inverted;
-	return known;
+	tree_value(q, ROOT_DOWN);
+	return weight(q, q->rows[ROOT_DOWN]) / 1000 + 1;
 }
 
 static bool small(const struct query *q, const struct trow *c, uint64_t floor)
@@ -340,16 +343,17 @@ static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 	return weight(q, c) < floor;
 }
 
-static bool value_children(struct query *q, const struct trow *r, uint64_t floor, uint32_t *count)
+/* Returns the number of small ones. */
+static uint32_t value_children(struct query *q, const struct trow *r, uint64_t floor)
 {
-	*count = 0;
+	uint32_t count = 0;
+
 	for (size_t i = 0; i < r->child_count; i++) {
-		if (!tree_value(q, r->children[i]))
-			return false;
+		tree_value(q, r->children[i]);
 		const struct trow *c = q->rows[r->children[i]];
-		*count += c->incl.sum.alloc_blocks && small(q, c, floor);
+		count += c->incl.sum.alloc_blocks && small(q, c, floor);
 	}
-	return true;
+	return count;
 }
 
 /* Shows a small row when it is open and changed, until it is closed, and when it or a row below
@@ -363,21 +367,22 @@ static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 static bool some_shown(const struct query *q, const struct trow *r)
 {
 	for (size_t i = 0; i < r->child_count; i++)
-		if (query_index(q, r->children[i]) != SIZE_MAX)
+		if (r->children[i] < q->shown.was_room && q->shown.was[r->children[i]])
 			return true;
 	return false;
 }
 
-static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
-			  bool resort)
+static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
-	struct trow *r = q->rows[row];
 	struct amounts rest = { 0 };
-	uint64_t floor;
-	uint32_t few, folded = 0;
+	uint64_t floor = small_below(q);
+	uint32_t folded = 0;
 
-	if (!small_below(q, &floor) || !value_children(q, r, floor, &few))
-		return false;
+	group_build(q, row);
+	struct trow *r = q->rows[row];
+	uint32_t few = value_children(q, r, floor);
+	if (depth > DEPTH_MAX)
+		return;
 	if (resort || !some_shown(q, r))
 		rows_sort(q, r);
 	for (size_t i = 0; i < r->child_count; i++) {
@@ -387,8 +392,8 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 		if (few >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
 			amounts_add(&rest, &c->incl);
 			folded++;
-		} else if (!show(q, r->children[i], shown, depth, resort)) {
-			return false;
+		} else {
+			show(q, r->children[i], shown, depth, resort);
 		}
 	}
 	if (folded) {
@@ -396,85 +401,100 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 		q->rows[number]->incl = rest;
 		emit(q, number, number, shown, depth);
 	}
-	return true;
 }
 
-/* A row that is being regrouped shows its old state, if it has one. False: no step was left. */
-static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
+static uint32_t top_row(struct query *q)
 {
-	if (!tree_shown(q, row))
-		return false;
-	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
+	while (q->zoom_depth) {
+		uint32_t top = row_now(q, q->zoom[q->zoom_depth - 1]);
+		if (top)
+			return top;
+		q->zoom_depth--;
+	}
+	return row_root(q);
 }
 
-/* Builds the rows above: those below depend on them. */
-static bool build_above(struct query *q, uint32_t row)
+static void fill(struct query *q, bool resort)
 {
-	uint32_t path[DEPTH_MAX];
-	size_t n = 0;
-
-	for (uint32_t at = row; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
-		path[n++] = at;
-	while (n--)
-		if (!tree_shown(q, path[n]))
-			return false;
-	return true;
-}
-
-static bool fill_next(struct query *q, bool resort)
-{
-	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q);
-	struct shown *to = &q->next;
+	struct shown *to = &q->shown;
 
 	for (size_t i = 0; i < to->text_count; i++)
 		free(to->texts[i]);
 	to->text_count = to->count = 0;
-	GROW(to->place, to->place_room, q->row_count + 1);
-	memset(to->place, 0, to->place_room * sizeof *to->place);
-	for (; q->zoom_depth && q->rows[top]->gone;
-	     top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : row_root(q)) {
-		if (!inlined_find(q, q->zoom_depth - 1))
-			return false;
-		q->zoom_depth -= q->rows[top]->gone;
-	}
-	if (!build_above(q, top))
-		return false;
-	if (q->rows[top]->gone) {
-		q->zoom_depth = 0;
-		top = row_root(q);
-	}
-	return q->zoom_depth ? show(q, top, 0, 0, resort) : walk(q, top, 0, 0, resort);
+	uint32_t *place = to->was;
+	size_t room = to->was_room;
+	to->was = to->place;
+	to->was_room = to->place_room;
+	to->place = place;
+	to->place_room = room;
+	if (room)
+		memset(place, 0, room * sizeof *place);
+	uint32_t top = top_row(q);
+	if (q->zoom_depth)
+		show(q, top, 0, 0, resort);
+	else
+		walk(q, top, 0, 0, resort);
 }
 
 size_t query_rows(struct query *q, bool resort, const struct row **rows)
 {
-	/* Incomplete trees keep their last rows, but not those of the other tree. */
-	if (q->shown.inverted != q->inverted)
-		q->shown.count = 0;
-	q->shown.inverted = q->inverted;
-	bool ready = feed_tree(q);
-	q->filling = true;
-	if (ready && fill_next(q, resort)) {
-		struct shown last = q->shown;
-		q->shown = q->next;
-		q->next = last;
-		q->shown.inverted = q->inverted;
-		q->filling = false;
-	}
+	do {
+		tree_now(q);
+		fill(q, resort);
+	} while (query_ask(q));
 	*rows = q->shown.rows;
 	return q->shown.count;
 }
 
+/* --- inlined functions */
+
+/* A chain was one line, open or closed like its end: its remaining parts get the same state. */
+static void agree(struct query *q, uint32_t head)
+{
+	uint32_t tail = q->rows[head]->tail, at = tail;
+
+	if (!tail || q->rows[tail]->gone)
+		return;
+	while (at != head && q->rows[at]->parent != NO_ID)
+		at = q->rows[at]->parent;
+	for (; at == head && tail != head; tail = q->rows[tail]->parent)
+		q->rows[q->rows[tail]->parent]->open = q->rows[tail]->open;
+}
+
+void query_set_inlined(struct query *q, bool on)
+{
+	if (q->merged == !on)
+		return;
+	tree_now(q);
+	for (uint32_t i = ROOT_UP + 1; i < q->row_count; i++)
+		if (!q->rows[i]->gone)
+			agree(q, i);
+	for (uint32_t i = ROOT_UP + 1; i < q->row_count; i++) {
+		q->rows[i]->witness.all |= q->merged;
+		q->rows[i]->tail = 0;
+	}
+	q->merged = !on;
+	q->structure++;
+	q->stamp++; /* a row's own amount changes */
+	q->passing++;
+	places_find(q);
+}
+
+bool query_inlined(const struct query *q)
+{
+	return !q->merged;
+}
+
+/* --- single rows */
+
 bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *arg)
 {
-	const struct trow *r = q->rows[q->rows[id]->tail ? q->rows[id]->tail : id];
-	uint32_t node;
+	uint32_t number = row_now(q, id);
+	const struct trow *r = q->rows[q->rows[number]->tail ? q->rows[number]->tail : number];
+	const struct skeleton *s = q->raw->skeleton;
 
-	for (size_t i = 0; i < r->member_count; i++) {
-		const struct member *m = &r->members[i];
-		model_dense(q->m, q->inverted ? m->leaf : m->index, &node);
-		fn(arg, node, !q->inverted);
-	}
+	for (uint32_t i = 0; r->placed == q->structure && i < r->member_count; i++)
+		fn(arg, s->id[r->inverted ? r->members[i].leaf : r->members[i].node], !r->inverted);
 	return !r->rest;
 }
 
@@ -488,6 +508,9 @@ bool query_passes(const struct query *q, uint32_t leaf)
 size_t query_index(const struct query *q, row_id id)
 {
 	const struct shown *s = &q->shown;
+	uint32_t number = row_now(q, id);
 
-	return s->count && id < s->place_room && s->place[id] ? s->place[id] - 1 : SIZE_MAX;
+	return s->count && number && number < s->place_room && s->place[number]
+		       ? s->place[number] - 1
+		       : SIZE_MAX;
 }

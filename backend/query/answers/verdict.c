@@ -9,7 +9,6 @@
  */
 #include "base/format.h"
 #include "owners/runtimes.h"
-#include "query/feed/feed.h"
 #include "query/sites/sites.h"
 
 #include <string.h>
@@ -245,13 +244,13 @@ static void say_too_early(struct query *q, struct verdict *v)
 		say(v, "no verdict on growth: too few of the agent's samples up to here");
 }
 
-static void say_waiting(struct query *q, struct verdict *v, bool whole)
+static void say_waiting(struct query *q, struct verdict *v)
 {
 	const struct growth *g = &q->sites->growth;
 
 	v->kind = V_WATCHING;
 	v->word = "WATCHING";
-	if (!whole)
+	if (!model_complete(q->m))
 		say(v, "loading: no verdict until the state is complete");
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
@@ -266,7 +265,7 @@ static void say_waiting(struct query *q, struct verdict *v, bool whole)
 
 /* --- */
 
-static void ended(struct query *q, struct verdict *v, bool with_site)
+static void ended(struct query *q, struct verdict *v)
 {
 	int status;
 	bool known;
@@ -276,7 +275,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	const struct site *top = NULL;
 
 	v->kind = V_ENDED;
-	for (size_t i = 0; with_site && i < q->sites->count; i++) {
+	for (size_t i = 0; i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
 		uint64_t held = live_bytes(&s->amounts.sum),
 			 most = top ? live_bytes(&top->amounts.sum) : 0;
@@ -305,9 +304,9 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	}
 }
 
-static void judge_growth(struct query *q, struct verdict *v, bool whole)
+static void judge_growth(struct query *q, struct verdict *v)
 {
-	struct site_table *t = q->sites;
+	struct site_table *t = sites_update(q);
 
 	*v = (struct verdict){ .kind = V_EMPTY, .word = "WAITING", .share_percent = -1 };
 	if (!model_totals(q->m)->sum.alloc_blocks) {
@@ -315,32 +314,26 @@ static void judge_growth(struct query *q, struct verdict *v, bool whole)
 					 : "waiting for the first allocation");
 		if (t->growth.count)
 			look_at_rss(q, v, 0);
-	} else if (!whole && t->verdict.text[0]) {
-		*v = t->verdict;
-	} else if (whole && t->growth.count) {
+	} else if (t->growth.count) {
 		say_growth(q, v);
 	} else {
-		say_waiting(q, v, whole);
+		say_waiting(q, v);
 	}
-	if (whole)
-		t->verdict = *v;
 }
 
 bool query_growth(struct query *q, struct verdict *v)
 {
-	bool whole = feed_sites(q) != NULL;
-
-	judge_growth(q, v, whole);
+	judge_growth(q, v);
 	return v->kind != V_EMPTY && v->kind != V_WATCHING;
 }
 
 void query_verdict(struct query *q, struct verdict *v)
 {
-	bool whole = feed_sites(q) != NULL;
-
 	*v = (struct verdict){ .share_percent = -1 };
-	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT)
-		ended(q, v, whole);
-	else
-		judge_growth(q, v, whole);
+	if (!model_final(q->m) && model_state(q->m, NULL, NULL) != MTW_CUT) {
+		judge_growth(q, v);
+		return;
+	}
+	sites_update(q);
+	ended(q, v);
 }

@@ -3,14 +3,12 @@
  * ages.c - ages of the live blocks of rows and call sites: median and oldest.
  *
  * They come from the agent's last scan. One pass over its cohorts counts blocks by age for the
- * requested rows; a row's cohorts are those of all stacks that run through it. Each call continues
- * the pass as far as query_allow() permits and returns the previous ages meanwhile: ages are
- * seconds old in any case.
+ * requested rows; a row's cohorts are those of all stacks that run through it. It is made again for
+ * another scan, other rows, other names or another filter, not for each tick: ages are seconds old
+ * in any case.
  */
 #include "query/sites/ages.h"
 #include "query/sites/sites.h"
-#include "query/steps.h"
-#include "query/tree/place.h"
 #include "query/tree/tree.h"
 
 #include <stdlib.h>
@@ -18,24 +16,17 @@
 
 #define EXACT 32u /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
-#define SITE_STEPS 2u      /* of query_allow(), to find the site of a stack */
-#define COHORTS_A_STEP 16u /* and rows of each */
 #define ROWS_ON_PATH 4096u
 
 struct aging {
-	/* the pass' request: */
+	/* the request: */
 	bool sites, inverted, filtered;
-	uint64_t scan, passing, names;
+	uint64_t scan, passing, structure;
 	uint32_t *ids;
 	size_t count, room;
 	struct map place; /* id -> its position + 1 */
-	uint64_t *blocks; /* [count][BINS] */
-	size_t at;        /* cohorts before this one are counted */
-	bool whole;
-	/* results: */
-	struct map known; /* id -> position + 1 in ages */
+	/* the answer: */
 	struct age *ages;
-	bool known_sites, known_inverted;
 	uint64_t version; /* moves with them */
 };
 
@@ -74,22 +65,26 @@ static struct age summary(const uint64_t *blocks)
 	return a;
 }
 
-static void publish(struct aging *g)
+static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
 {
-	free(g->ages);
-	g->ages = xcalloc(g->count, sizeof *g->ages);
-	map_clear(&g->known);
-	for (size_t i = 0; i < g->count; i++) {
-		g->ages[i] = summary(g->blocks + i * BINS);
-		map_set(&g->known, g->ids[i], (uint32_t)i + 1);
-	}
-	g->known_sites = g->sites;
-	g->known_inverted = g->inverted;
-	g->whole = true;
-	g->version++;
+	for (size_t i = 0; i < count; i++)
+		if (!map_get(&g->place, ids[i], 0))
+			return false;
+	return true;
 }
 
-static void start(struct query *q, struct aging *g, bool sites, const uint32_t *ids, size_t count)
+static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
+		 size_t count)
+{
+	bool passing = g->passing == q->passing || (!g->filtered && !filter_on(q));
+
+	return g->ages && passing && g->sites == sites && g->inverted == q->inverted &&
+	       g->scan == model_cohort_scans(q->m) && g->structure == q->structure &&
+	       covers(g, ids, count);
+}
+
+static void take_request(struct query *q, struct aging *g, bool sites, const uint32_t *ids,
+			 size_t count)
 {
 	GROW(g->ids, g->room, count);
 	if (count)
@@ -100,68 +95,57 @@ static void start(struct query *q, struct aging *g, bool sites, const uint32_t *
 	g->scan = model_cohort_scans(q->m);
 	g->passing = q->passing;
 	g->filtered = filter_on(q);
-	g->names = tree_version(q);
+	g->structure = q->structure;
 	map_clear(&g->place);
 	for (size_t i = 0; i < count; i++)
 		map_set(&g->place, ids[i], (uint32_t)i + 1);
-	free(g->blocks);
-	g->blocks = xcalloc(count * BINS, sizeof *g->blocks);
-	g->at = 0;
-	g->whole = false;
-}
-
-static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!map_get(&g->place, ids[i], 0))
-			return false;
-	return true;
-}
-
-/* Does the pass still answer the request? Names and rows that arrive meanwhile do not restart
- * it: it would never end. */
-static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
-		 size_t count)
-{
-	bool passing = g->passing == q->passing || (!g->filtered && !filter_on(q));
-
-	if (!g->blocks || !passing || g->sites != sites || g->inverted != q->inverted ||
-	    g->scan != model_cohort_scans(q->m))
-		return false;
-	return !g->whole || (g->names == tree_version(q) && covers(g, ids, count));
 }
 
 /* The requested rows that include the stack. */
 static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, uint32_t *rows)
 {
 	if (!g->sites)
-		return place_rows_of(q, index, rows, ROWS_ON_PATH);
+		return tree_rows_of(q, q->raw->skeleton->node_of[index], rows, ROWS_ON_PATH);
 	rows[0] = q->sites ? sites_of_index(q, index) : 0;
 	return rows[0] != 0;
 }
 
-/* Counts all cohorts of the next slot. */
-static void count_slot(struct query *q, struct aging *g, const struct cohorts *c)
+/* Counts all cohorts of the slot at `at`; returns where the next one's begin. blocks: [count][BINS]
+ */
+static size_t count_slot(struct query *q, const struct aging *g, const struct cohorts *c, size_t at,
+			 uint64_t *blocks, uint32_t *rows)
 {
-	static uint32_t rows[ROWS_ON_PATH]; /* main thread only */
-	uint32_t slot = c->list[g->at].slot;
+	uint32_t slot = c->list[at].slot;
 	const struct slot *s = model_slot(q->m, slot);
-	bool known = s && s->known;
+	bool known = s && s->known && s->node < q->raw->skeleton->nodes;
 	size_t count = known && filter_passed(q, s->node) ? rows_of(q, g, s->node, rows) : 0,
 	       kept = 0;
 
-	if (known)
-		spend_steps(q, g->sites ? SITE_STEPS : FOLLOW_STEPS);
 	for (size_t i = 0; i < count; i++)
 		if ((rows[kept] = map_get(&g->place, rows[i], 0)))
 			kept++;
-	size_t from = g->at;
-	for (; g->at < c->count && c->list[g->at].slot == slot; g->at++) {
-		const struct cohort *x = &c->list[g->at];
+	for (; at < c->count && c->list[at].slot == slot; at++) {
+		const struct cohort *x = &c->list[at];
 		for (size_t i = 0; i < kept && filter_takes(q, x); i++)
-			g->blocks[(rows[i] - 1) * BINS + bin_of(x->age_s)] += x->blocks;
+			blocks[(rows[i] - 1) * BINS + bin_of(x->age_s)] += x->blocks;
 	}
-	spend_steps(q, (g->at - from) * (kept + 1) / COHORTS_A_STEP);
+	return at;
+}
+
+static void count_all(struct query *q, struct aging *g, const struct cohorts *c)
+{
+	uint64_t *blocks = xcalloc(g->count * BINS + 1, sizeof *blocks);
+	uint32_t *rows = xmalloc(ROWS_ON_PATH * sizeof *rows);
+
+	for (size_t at = 0; at < c->count;)
+		at = count_slot(q, g, c, at, blocks, rows);
+	free(g->ages);
+	g->ages = xcalloc(g->count + 1, sizeof *g->ages);
+	for (size_t i = 0; i < g->count; i++)
+		g->ages[i] = summary(blocks + i * BINS);
+	g->version++;
+	free(rows);
+	free(blocks);
 }
 
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out)
@@ -172,18 +156,13 @@ void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, 
 	memset(out, 0, count * sizeof *out);
 	if (!c)
 		return;
-	if (!same(q, g, sites, ids, count))
-		start(q, g, sites, ids, count);
-	while (g->at < c->count && take_step(q))
-		count_slot(q, g, c);
-	if (g->at == c->count && !g->whole)
-		publish(g);
-	for (size_t i = 0; i < count && g->known_sites == sites && g->known_inverted == q->inverted;
-	     i++) {
-		uint32_t at = map_get(&g->known, ids[i], 0);
-		if (at)
-			out[i] = g->ages[at - 1];
+	tree_now(q);
+	if (!same(q, g, sites, ids, count)) {
+		take_request(q, g, sites, ids, count);
+		count_all(q, g, c);
 	}
+	for (size_t i = 0; i < count; i++)
+		out[i] = g->ages[map_get(&g->place, ids[i], 1) - 1];
 }
 
 uint64_t query_ages_version(const struct query *q)
@@ -194,21 +173,12 @@ uint64_t query_ages_version(const struct query *q)
 int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse)
 {
 	const struct aging *g = q->aging;
-	uint32_t at = g && g->known_sites == sites && (sites || g->known_inverted == q->inverted)
-			      ? map_get(&g->known, id, 0)
-			      : 0;
+	bool known = g && g->ages && g->sites == sites && (sites || g->inverted == q->inverted);
+	uint32_t at = known ? map_get(&g->place, id, 0) : 0;
 
 	if (!at || !g->ages[at - 1].known)
 		return reverse ? INT64_MAX : -1;
 	return by == BY_OLDEST ? g->ages[at - 1].oldest_s : g->ages[at - 1].median_s;
-}
-
-size_t ages_left(const struct query *q)
-{
-	const struct cohorts *c = model_cohorts(q->m);
-	const struct aging *g = q->aging;
-
-	return c && g && !g->whole && g->at < c->count ? c->count - g->at : 0;
 }
 
 /* Rows and sites were replaced: clears all ages. */
@@ -219,9 +189,7 @@ void ages_forget(struct query *q)
 	if (!g)
 		return;
 	map_release(&g->place);
-	map_release(&g->known);
 	free(g->ids);
-	free(g->blocks);
 	free(g->ages);
 	free(g);
 	q->aging = NULL;

@@ -11,6 +11,5 @@ void ages_forget(struct query *q);
 /* Sort key of a shown tree row or a call site; unknown ages sort last. */
 int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by,
 		 bool reverse);
-size_t ages_left(const struct query *q); /* cohorts that are not counted yet */
 
 #endif

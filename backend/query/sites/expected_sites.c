@@ -17,16 +17,45 @@ uint64_t expected_now(const struct query *q)
 	return q->expected ? expected_version(q->expected) : 0;
 }
 
-void query_stack_key(struct query *q, uint32_t leaf, char *key)
+/* Of the site above a node of the call tree. */
+static void key_above(const struct query *q, uint32_t node, char *key)
 {
-	uint32_t frame, site = owners_site(q->o, leaf, &frame);
-	const struct node *n = model_node(q->m, site);
-	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
-	const struct name_fn *f = names_fn(q->n, l->frames[frame < l->count ? frame : 0].fn);
-	const struct module *m = l->module == NO_ID ? NULL : model_module(q->m, l->module);
+	const struct heap_names *n = q->raw->names;
+	uint32_t frame, site = heap_site_above(q->raw->skeleton, n, node, &frame);
+
+	if (!site) {
+		key[0] = 0;
+		return;
+	}
+	uint32_t location = q->raw->skeleton->location[site];
+	const struct heap_function *f = &n->function[n->frames[frame].function];
+	const struct module *m = n->place[location].module == NO_ID
+					 ? NULL
+					 : model_module(q->m, n->place[location].module);
 
 	/* What is no code of a module is described by its name. */
-	expected_key(key, m, f->function || m ? f->function : f->name, l->offset);
+	expected_key(key, m, f->function || m ? f->function : f->name,
+		     model_location(q->m, location)->offset);
+}
+
+void query_stack_key(struct query *q, uint32_t leaf, char *key)
+{
+	query_now(q);
+	const struct node *n = model_node(q->m, leaf);
+	const struct skeleton *s = q->raw->skeleton;
+
+	key_above(q, n && n->known && n->index < s->nodes ? s->node_of[n->index] : 0, key);
+}
+
+bool expected_stack(const struct query *q, uint32_t stack)
+{
+	const struct expected_rule *unused;
+	char key[EXPECTED_KEY_MAX];
+
+	if (!q->expected || !expected_rules(q->expected, &unused))
+		return false;
+	key_above(q, q->raw->skeleton->node_of_stack[stack], key);
+	return expected_has(q->expected, key);
 }
 
 bool query_expected(struct query *q, uint32_t leaf)

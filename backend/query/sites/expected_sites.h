@@ -7,6 +7,7 @@
 
 #include "query/state.h"
 
+bool expected_stack(const struct query *q, uint32_t stack); /* of the snapshot */
 /* moves when other sites may be expected */
 uint64_t expected_now(const struct query *q);
 

@@ -195,8 +195,8 @@ static bool take_samples(struct query *q, struct site_table *t)
 	size_t n = model_samples(q->m, &list);
 	bool by_slot = model_samples_by_slot(q->m);
 
-	if (by_slot && !sites_at_samples(q, t))
-		return false;
+	if (by_slot)
+		sites_at_samples(q, t);
 	if (!by_slot && t->by_slot && model_complete(q->m) && n && list[0].whole)
 		return false; /* the newest are under way */
 	for (size_t i = 0; i < n; i++)

@@ -7,14 +7,11 @@
 
 #include "query/state.h"
 
-void lines_add_value(struct query *q, uint32_t index, const struct amounts *raw);
-void lines_stale(struct query *q);          /* recompute sums */
-uint32_t lines_left(const struct query *q); /* nodes left to sum */
 void lines_forget(struct query *q);
 
-/* Counts this file's lines from now on; NULL: none. False: no file. */
+/* This file's lines from now on; NULL: none. False: no file. */
 bool lines_choose(struct query *q, const char *file);
-/* Its list, as of query_lines(). ready: all arrivals are in the sums. */
-bool lines_list(struct query *q, bool ready, const struct source_line **list, size_t *count);
+/* Its list, as of query_lines(). */
+bool lines_list(struct query *q, const struct source_line **list, size_t *count);
 
 #endif

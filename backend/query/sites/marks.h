@@ -13,28 +13,25 @@
 struct query_site;
 struct site_table;
 
-/* live bytes at the marks of a struct site_marks; and those under construction */
+/* live bytes at the marks of a struct site_marks */
 struct site_held {
-	uint64_t *at, *next;
-	size_t at_room, next_room;
+	uint64_t *at;
+	size_t at_room;
 };
 enum { AT_SHAPES, AT_INTERVALS, AT_COUNT };
 
 struct site_marks {     /* query/sites/marks.c: marks, or samples by their serials */
 	uint32_t which; /* index of its arrays in struct query_site */
-	uint32_t marks[INTERVALS_MAX + 1], wanted[INTERVALS_MAX + 1]; /* ascending; 0 = start */
-	size_t count, wanted_count;
-	/* of the marks; of the sites, for `at` and for `next` */
-	uint64_t generation, version, next_version;
-	uint64_t linked, next_linked; /* likewise table.linked */
-	bool walking, missed;         /* missed: some cells belonged to stacks without a site */
-	uint64_t publications;        /* moves when the figures change */
-	struct mark_walk walk;
+	uint32_t marks[INTERVALS_MAX + 1]; /* ascending; 0 = start */
+	size_t count;
+	/* of the marks; of the sites' stacks: moved, and new */
+	uint64_t generation, version, linked;
+	bool missed;           /* some cells belonged to stacks without a site */
+	uint64_t publications; /* moves when the figures change */
 };
 
-/* In slices; true: known, perhaps slightly old. */
-bool sites_at_samples(struct query *q, struct site_table *t); /* ... at_samples */
-bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
+void sites_at_samples(struct query *q, struct site_table *t); /* ... at_samples */
+void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 		    const uint32_t *marks, size_t count);
 /* live bytes */
 uint64_t site_at_mark(const struct query_site *s, const struct site_marks *k, size_t place);

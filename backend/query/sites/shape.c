@@ -20,14 +20,15 @@
 #define SWING_LEAST 16384u /* less up and down is flat */
 #define SWING_PART 256u
 
-struct sums {
+struct swings_seen {
 	int64_t total, older, newer, shrunk, largest; /* grown = total + shrunk */
 	uint64_t time, older_ns, newer_ns, largest_ns;
 };
 
-static struct sums sum_up(const int64_t *net, const uint64_t *ns, size_t count, uint32_t *grew)
+static struct swings_seen sum_up(const int64_t *net, const uint64_t *ns, size_t count,
+				 uint32_t *grew)
 {
-	struct sums s = { .largest = INT64_MIN };
+	struct swings_seen s = { .largest = INT64_MIN };
 
 	*grew = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -61,7 +62,7 @@ static bool swings(const struct swing *w, uint64_t live, int64_t still)
 enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
 		    const struct swing *w, uint32_t *grew)
 {
-	struct sums s = sum_up(net, ns, count, grew);
+	struct swings_seen s = sum_up(net, ns, count, grew);
 	int64_t still =
 		live / STILL_PART > STILL_LEAST ? (int64_t)(live / STILL_PART) : STILL_LEAST;
 

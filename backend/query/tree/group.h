@@ -7,10 +7,13 @@
 
 #include "query/state.h"
 
-/* Children up to date. False: no step was left. */
-bool group_build(struct query *q, uint32_t row);
-/* They are up to date, or may stay old for a while: many members, and more names to come. */
-bool group_good(const struct query *q, const struct trow *r);
-void group_drop(struct query *q); /* the current grouping */
+/* Members are those of the current call tree and names; groups the rows above as needed. */
+void group_place(struct query *q, uint32_t row);
+/* Children are, too. */
+void group_build(struct query *q, uint32_t row);
+static inline bool group_built(const struct query *q, const struct trow *r)
+{
+	return r->rest || r->built == q->structure;
+}
 
 #endif

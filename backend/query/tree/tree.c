@@ -1,48 +1,44 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.c - rows of the call tree: their nodes and the sums of these.
- *
- * A row is summed up in slices; until the end it shows its old values. query/tree/place.c adds what
- * arrives.
+ * tree.c - rows of the call tree: what they hold, and how they are folded.
  */
 #include "query/tree/tree.h"
-#include "query/steps.h"
 #include "query/tree/group.h"
 #include "query/tree/members.h"
+#include "query/tree/places.h"
 #include "query/tree/row.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SCANNED_MEMBERS 4096u
-
 void tree_clear(struct query *q)
 {
-	if (q->row_count)
-		group_drop(q);
 	for (size_t i = 0; i < q->row_count; i++) {
-		free(q->rows[i]->members);
 		free(q->rows[i]->children);
+		free(q->rows[i]->block);
 		free(q->rows[i]);
 	}
 	q->row_count = 0;
 	q->shown.count = 0;
 	q->zoom_depth = 0;
-	q->down_count = q->up_at = 1;
 	map_clear(&q->child_of);
-	map_clear(&q->aside);
-	if (q->up_room)
-		memset(q->up_leaf, 0, q->up_room);
-	row_new(q, NO_ID, NO_ID); /* number 0 is no row */
-	row_new(q, NO_ID, NO_ID);
-	row_new(q, NO_ID, NO_ID);
+	row_new(q, NO_ID, NO_ID, false); /* number 0 is no row */
+	row_new(q, NO_ID, NO_ID, false);
+	row_new(q, NO_ID, NO_ID, true);
 	q->rows[ROOT_DOWN]->open = q->rows[ROOT_UP]->open = true;
-	row_add_member(q->rows[ROOT_DOWN], (struct member){ 0, 0, 0 });
+	q->structure++;
+	q->tree_resets = model_resets(q->m);
+	q->tree_naming = q->naming;
 }
 
-uint64_t tree_version(const struct query *q)
+void tree_now(struct query *q)
 {
-	return names_version(q->n) + q->turns;
+	query_now(q);
+	if (q->tree_resets != model_resets(q->m))
+		tree_clear(q); /* another program's */
+	if (q->tree_naming != q->naming)
+		places_find(q);
+	q->tree_naming = q->naming;
 }
 
 /* --- what is below */
@@ -57,8 +53,8 @@ static bool any(struct query *q, void *arg, const struct member *m)
 
 static bool each_step(struct query *q, const struct trow *r, step_fn fn, void *arg)
 {
-	for (size_t i = 0; i < r->member_count; i++)
-		if (!member_steps(q, &r->members[i], fn, arg))
+	for (uint32_t i = 0; i < r->member_count; i++)
+		if (!member_steps(q, r, &r->members[i], fn, arg))
 			return false;
 	return true;
 }
@@ -68,98 +64,99 @@ bool tree_has_children(struct query *q, uint32_t number)
 	const struct trow *r = q->rows[number];
 	bool has = false;
 
-	if (row_current(q, r))
+	if (group_built(q, r))
 		return r->child_count != 0;
 	each_step(q, r, any, &has);
 	return has;
-}
-
-bool tree_shown(struct query *q, uint32_t number)
-{
-	const struct trow *r = q->rows[number];
-
-	return group_good(q, r) || group_build(q, number) || r->built;
 }
 
 static bool another(struct query *q, void *arg, const struct member *m)
 {
 	uint32_t *fn = arg, this = member_fn(q, m);
 
+	query_look(q, q->raw->skeleton->location[m->node]);
 	if (*fn == NO_ID)
 		*fn = this;
 	return *fn == this;
 }
 
-/* Avoids building hidden rows, unless the test costs as much. False: no step left. */
-static bool has_one_child(struct query *q, uint32_t number, bool *one)
+/* Avoids building hidden rows. */
+static bool has_one_child(struct query *q, uint32_t number)
 {
 	const struct trow *r = q->rows[number];
 	uint32_t fn = NO_ID;
 
-	if (r->member_count > SCANNED_MEMBERS && !tree_shown(q, number))
-		return false;
-	if (group_good(q, r) || (r->built && r->member_count > SCANNED_MEMBERS))
-		*one = r->child_count == 1;
-	else
-		*one = each_step(q, r, another, &fn) && fn != NO_ID;
-	return true;
+	if (group_built(q, r))
+		return r->child_count == 1;
+	return each_step(q, r, another, &fn) && fn != NO_ID;
 }
 
 /* --- values */
 
-static void sum_member(struct query *q, struct trow *r, const struct member *m, bool first)
+static void sum_member(struct query *q, struct trow *r, const struct member *m, uint64_t *most)
 {
-	const struct amounts *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
-	uint64_t live = live_bytes(&v->sum);
+	struct amounts own = heap_self_amounts(q->heap, m->leaf), v = own;
 
-	amounts_add(&r->incl, v);
-	if (first || live > r->most) {
-		r->most = live;
+	if (!r->inverted)
+		v = heap_amounts(q->heap, m->node);
+	uint64_t live = live_bytes(&v.sum);
+	amounts_add(&r->incl, &v);
+	if (m == r->members || live > *most) {
+		*most = live;
 		r->heavy = *m;
 	}
-	if (q->inverted ? r->parent == ROOT_UP : member_innermost(q, m))
-		amounts_add(&r->self, filter_self(q, m->leaf));
+	if (r->inverted ? r->parent == ROOT_UP : member_innermost(q, m))
+		amounts_add(&r->self, &own);
 }
 
-bool tree_value(struct query *q, uint32_t number)
+void tree_value(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
+	uint64_t most = 0;
 
 	if (r->valued == q->stamp)
-		return true;
-	if (!r->summed || r->summing != q->stamp) {
-		r->incl = r->self = (struct amounts){ 0 };
-		r->most = 0;
-		r->summed = 0;
-		r->summing = q->stamp;
-	}
-	for (; r->summed < r->member_count; r->summed++) {
-		if (!take_step(q))
-			return false;
-		sum_member(q, r, &r->members[r->summed], r->summed == 0);
-	}
+		return;
+	group_place(q, number);
 	r->valued = q->stamp;
-	r->summed = 0;
-	return true;
+	r->incl = r->self = (struct amounts){ 0 };
+	if (number == ROOT_UP) { /* all stacks that have a frame */
+		struct amounts none = heap_self_amounts(q->heap, 0);
+		r->incl = heap_amounts(q->heap, 0);
+		amounts_sub(&r->incl, &none);
+		return;
+	}
+	for (uint32_t i = 0; i < r->member_count; i++)
+		sum_member(q, r, &r->members[i], &most);
 }
 
 /* A row with one child and no amount of its own shows the child on its line, and so on. */
-bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
+uint32_t tree_tail(struct query *q, uint32_t number)
 {
-	bool one;
+	uint32_t tail = number;
 
-	*tail = number;
 	if (q->rows[number]->unfolded || q->rows[number]->rest)
-		return true;
+		return tail;
 	for (;;) {
-		if (!tree_value(q, *tail))
-			return false;
-		if (q->rows[*tail]->self.sum.alloc_blocks)
-			return true;
-		if (!has_one_child(q, *tail, &one) || (one && !tree_shown(q, *tail)))
-			return false;
-		if (!one || q->rows[*tail]->child_count != 1)
-			return true;
-		*tail = q->rows[*tail]->children[0];
+		tree_value(q, tail);
+		if (q->rows[tail]->self.sum.alloc_blocks || !has_one_child(q, tail))
+			return tail;
+		group_build(q, tail);
+		tail = q->rows[tail]->children[0];
 	}
+}
+
+size_t tree_rows_of(struct query *q, uint32_t node, uint32_t *rows, size_t max)
+{
+	size_t count = member_path(q, q->inverted, node), found = 0;
+	uint32_t row = row_root(q);
+
+	if (max)
+		rows[found++] = row;
+	for (size_t i = 0; i < count && found < max && group_built(q, q->rows[row]); i++) {
+		row = row_child(q, row, member_fn(q, &q->path[i]));
+		if (!row)
+			break;
+		rows[found++] = row;
+	}
+	return found;
 }

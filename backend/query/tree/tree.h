@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - rows of the call tree: their nodes and the sums of these.
+ * tree.h - rows of the call tree: what they hold, and how they are folded.
  */
 #ifndef QUERY_TREE_TREE_H
 #define QUERY_TREE_TREE_H
 
 #include "query/state.h"
 
+/* Answers of the tree begin with it: query_now(), and the rows are where the names say. */
+void tree_now(struct query *q);
 void tree_clear(struct query *q);
-uint64_t tree_version(const struct query *q); /* moves when rows may need regrouping */
 bool tree_has_children(struct query *q, uint32_t row);
-
-/* False: no step was left. */
-bool tree_value(struct query *q, uint32_t row); /* incl and self up to date */
-/* May its children be shown? They are grouped by the current names, or by old ones when no step
- * is left. */
-bool tree_shown(struct query *q, uint32_t row);
+void tree_value(struct query *q, uint32_t row); /* incl, self and heavy are those of now */
 /* The end of the folded chain; built unless it is the row itself. */
-bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
+uint32_t tree_tail(struct query *q, uint32_t row);
+/* The built rows that include a stack, or a node, from the top; returns their count. */
+size_t tree_rows_of(struct query *q, uint32_t node, uint32_t *rows, size_t max);
 
 #endif

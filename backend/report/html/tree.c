@@ -63,7 +63,8 @@ static void find_owners_and_sites(struct html_tree *t, struct query *q)
 		if (!bit_of(s->stack_bits, node))
 			continue;
 		t->owner[k] =
-			map_get(&t->owner_of, owners_of_index(t->report->owners, a)->module, NO_ID);
+			map_get(&t->owner_of,
+				owners_of_node(t->report->owners, s->id[node])->module, NO_ID);
 		t->site[k] = query_site_of(q, s->id[node]);
 	}
 }

@@ -7,6 +7,7 @@
 #ifndef MADE_H
 #define MADE_H
 
+#include "model/columns.h"
 #include "symbols/symbols.h"
 #include "wire/decode.h"
 
@@ -26,10 +27,21 @@ static void made_apply(struct model *m, const struct event *e)
 	}
 }
 
+/* What the snapshot has of a node: with what is below it, or of its own. */
+static inline struct amounts made_amounts(const struct model *m, uint32_t node, bool below)
+{
+	const struct heap *h = model_heap(m);
+	uint32_t index = model_node(m, node)->index;
+
+	if (index >= h->skeleton->nodes) /* it came since the tick */
+		return (struct amounts){ 0 };
+	return (below ? heap_amounts : heap_self_amounts)(h, h->skeleton->node_of[index]);
+}
+
 /* Of the base, in all. */
 static inline struct change all_change(const struct model *m)
 {
-	return model_change(m, model_node(m, 0));
+	return made_amounts(m, 0, true).change;
 }
 
 /* All of the model's sums. */
@@ -127,7 +139,7 @@ static inline struct made_live {
 	uint64_t blocks, bytes;
 } made_live(const struct model *m, uint32_t node)
 {
-	struct tally t = model_incl(m, model_node(m, node));
+	struct tally t = made_amounts(m, node, true).sum;
 
 	return (struct made_live){ live_blocks(&t), live_bytes(&t) };
 }

@@ -58,16 +58,6 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "",
 			 a->ui.shown.filter);
 	}
-	char counted[320];
-	int percent = interval_counting(a->ui.shown.model, brief, counted, sizeof counted);
-	if (percent >= 0) {
-		size_t len = strlen(out);
-		snprintf(out + len, size - len, "%sbuilding %s %d%%", len ? "  " : "", counted,
-			 percent);
-	} else if (a->ui.building >= 0 && now_ns() - a->building.since_ns >= SAID_NS) {
-		size_t len = strlen(out);
-		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->ui.building);
-	}
 	return text_width(out);
 }
 

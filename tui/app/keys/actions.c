@@ -39,16 +39,15 @@ static unsigned no_mark(const struct app *a)
 
 static unsigned diff(struct app *a)
 {
-	uint32_t newest = model_newest_mark(a->ui.shown.model), from, to;
+	uint32_t newest = model_newest_mark(a->ui.shown.model);
 
 	if (front_view(a)->ops->no_diff)
 		return said(status_error("%s", front_view(a)->ops->no_diff));
-	model_counting(a->ui.shown.model, &from, &to);
-	if (from || to)
-		return interval_set(a->ui.shown.model, a->ui.shown.watch, 0, 0);
+	if (model_diffing(a->ui.shown.model))
+		return interval_set(a->ui.shown.model, 0, 0);
 	if (!newest)
 		return no_mark(a);
-	return interval_set(a->ui.shown.model, a->ui.shown.watch, newest, 0);
+	return interval_set(a->ui.shown.model, newest, 0);
 }
 
 static unsigned diff_two(struct app *a)

@@ -41,7 +41,8 @@ int cmd_newest(const struct args *a, struct target *t, struct err *err)
 	size_t passed;
 
 	if (a->operand_count > 1)
-		return err_set(err, STATUS_USAGE, "--last: of one program or pid at most; leave out %s",
+		return err_set(err, STATUS_USAGE,
+			       "--last: of one program or pid at most; leave out %s",
 			       a->operands[1]);
 	if (spool_newest(path, sizeof path, a->operand_count ? a->operands[0] : NULL, &passed, err))
 		return -1;
@@ -210,7 +211,7 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 	bool live = t->kind != TARGET_FILE;
 	struct processes_options options = { .keep_ended = true,
 					     .watch = { .spool = live ? args_keep(a) : 0,
-							.sliced = live,
+							.paced = live,
 							.wait = true,
 							.expected = a->rules } };
 	struct loop *loop = cmd_loop();

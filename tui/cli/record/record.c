@@ -216,7 +216,8 @@ static int seconds_of(const struct args *a, double *seconds, struct err *err)
 	if (a->seconds &&
 	    (!mtw_amount(a->seconds, MTW_AMOUNT_NS, &ns) || !ns || ns > FOR_MAX_S * NS))
 		return err_set(err, STATUS_USAGE,
-			       "--for %s: not a time; write seconds, as --for 10, or --for 5m", a->seconds);
+			       "--for %s: not a time; write seconds, as --for 10, or --for 5m",
+			       a->seconds);
 	*seconds = (double)ns / NS;
 	return 0;
 }

@@ -47,12 +47,11 @@ static void add_stack(struct detail *d)
 
 #define CALLS_FEW 10 /* below that a fraction tells more */
 
-static void add_rates(struct detail *d, const struct node *n)
+static void add_rates(struct detail *d, const struct rate *in_all)
 {
 	const struct model *m = d->p.v.ui->shown.model;
-	struct rate in_all = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
-	double calls = model_per_second(m, in_all.blocks),
-	       bytes = model_per_second(m, in_all.bytes);
+	double calls = model_per_second(m, in_all->blocks),
+	       bytes = model_per_second(m, in_all->bytes);
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
@@ -88,11 +87,12 @@ static void add_sides(struct detail *d, const struct tally *b, const struct chan
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 }
 
-static void add_figures(struct detail *d, const struct node *n)
+static void add_figures(struct detail *d)
 {
 	const struct model *m = d->p.v.ui->shown.model;
-	struct tally sum = d->inclusive ? model_incl(m, n) : model_self(m, n), *t = &sum;
-	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
+	struct amounts v = query_node(d->p.v.ui->shown.query, d->node, d->inclusive);
+	const struct tally *t = &v.sum;
+	const struct change c = v.change;
 	const char *w = detail_about(d);
 	char a[32], b[TEXT_BLOCKS], e[32], f[TEXT_BLOCKS];
 
@@ -109,7 +109,7 @@ static void add_figures(struct detail *d, const struct node *n)
 		 text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
 		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){ 0 }, t->free_bytes));
-	add_rates(d, n);
+	add_rates(d, &v.rate);
 	if (model_diffing(d->p.v.ui->shown.model)) {
 		char interval[320];
 		interval_name(d->p.v.ui->shown.model, false, interval, sizeof interval);
@@ -196,7 +196,7 @@ static void refresh(struct view *v, bool resort)
 		page_add(&d->p, ROLE_WARNING, "this call path is no longer in the session");
 		return;
 	}
-	add_figures(d, n);
+	add_figures(d);
 	add_stack(d);
 	if (v->ui->compared)
 		return; /* of which no block's age, size or thread is known */

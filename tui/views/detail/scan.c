@@ -14,10 +14,7 @@
 
 const char *detail_about(const struct detail *d)
 {
-	const struct model *m = d->p.v.ui->shown.model;
-	const struct node *n = model_node(m, d->node);
-
-	return n && (d->inclusive ? model_sampled(m, n) : n->self_estimate) ? "~" : "";
+	return query_node(d->p.v.ui->shown.query, d->node, d->inclusive).sampled ? "~" : "";
 }
 
 static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64_t bytes,

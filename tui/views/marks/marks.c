@@ -244,8 +244,7 @@ static unsigned pick(struct marks *m, uint32_t id)
 static unsigned show_tree(struct marks *m)
 {
 	struct ui *ui = m->v.ui;
-	unsigned bits =
-		interval_set(ui->shown.model, ui->shown.watch, m->a, m->b == MARK_NOW ? 0 : m->b);
+	unsigned bits = interval_set(ui->shown.model, m->a, m->b == MARK_NOW ? 0 : m->b);
 
 	if (bits & VIEW_RESORT)
 		ui->ops->show(ui, VIEW_TREE);

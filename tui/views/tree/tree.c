@@ -73,8 +73,6 @@ static void pursue(struct tree *t)
 	case WANT_NODE: end = query_open_node(q, t->want_id); break;
 	}
 	fetch(t, t->want == WANT_FIRST || t->want == WANT_NODE);
-	if (query_building(q) >= 0)
-		return;
 	if (end)
 		select_id(t, end);
 	else if (t->want == WANT_NODE)
@@ -98,8 +96,7 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	if (!t->opened && t->count && v->ui->shown.figures.complete &&
-	    query_building(v->ui->shown.query) < 0) {
+	if (!t->opened && t->count && v->ui->shown.figures.complete) {
 		t->opened = true;
 		if (!t->tv.list.touched) {
 			/* Sorts by the complete sums, so that the first row is the heaviest. */

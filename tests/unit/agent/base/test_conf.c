@@ -65,7 +65,7 @@ TEST(wrong_options_are_refused_by_name)
 		"merge=1k",      "merge=5000",
 		"libs=[",        "exclude=(a",
 		"libs=a{3}",     "min_size=1.5",
-		"min_size=.M",  "min_size=1.M",
+		"min_size=.M",   "min_size=1.M",
 		"depth=1.5",     "min_size=1.0000000001M",
 		"merge=1.5k",    "min_size=1.5MX",
 	};

@@ -9,6 +9,7 @@
 #include "session/session.h"
 #include "link/watch.h"
 #include "session/spool.h"
+#include "model/columns.h"
 
 #include <stdarg.h>
 #include <sys/prctl.h>
@@ -120,7 +121,7 @@ static uint64_t live(void)
 
 static uint64_t live_of_rows(void)
 {
-	struct tally all = model_incl(watch_model(w), model_node(watch_model(w), 0));
+	struct tally all = heap_incl(model_heap(watch_model(w)), 0);
 
 	return live_bytes(&all);
 }
@@ -186,7 +187,7 @@ TEST(cut_while_loading_shows_the_last_whole_state)
 	CHECK_EQ(model_base(m), 1);
 	CHECK_EQ(model_resets(m), resets);
 	/* What came in one piece after a pause is no rate. */
-	CHECK_EQ(model_rate(m, model_node(m, 0)).bytes, 0);
+	CHECK_EQ(heap_rate(model_heap(m), 0).bytes, 0);
 	check_model();
 	leave();
 }

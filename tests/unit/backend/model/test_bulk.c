@@ -12,15 +12,8 @@
 #define SLOTS 300u
 #define MARKS 6u
 
-struct own { /* a node's own amounts */
-	struct tally self;
-	struct change change;
-	struct rate rate;
-};
-
 struct pair {
-	struct model *of[2];        /* tick by tick, in bulk */
-	struct own kept[NODES + 1]; /* by the second one's observer, by dense index */
+	struct model *of[2]; /* tick by tick, in bulk */
 	struct tally slot[SLOTS + 1], total;
 	uint32_t nodes, slots, marks, reconnects;
 	uint64_t epoch, time, epoch_of[MARKS + 1];
@@ -113,43 +106,21 @@ static void reconnect(struct pair *p)
 	BOTH(made_tick_whole, &p->total, p->time);
 }
 
-static struct own own_of(const struct model *m, uint32_t index)
-{
-	const struct node *n = model_dense(m, index, NULL);
-
-	return (struct own){ model_self(m, n), model_self_change(m, n), model_self_rate(m, n) };
-}
-
-/* What an observer adds up is what the model has. */
-static void keep(void *arg, const struct model_delta *d, size_t n)
-{
-	struct pair *p = arg;
-
-	for (uint32_t i = 0; !d && i < model_dense_count(p->of[1]); i++)
-		p->kept[i] = own_of(p->of[1], i);
-	for (size_t i = 0; d && i < n; i++) {
-		struct own *k = &p->kept[d[i].node];
-		tally_add(&k->self, &d[i].self);
-		change_add(&k->change, &d[i].self_change);
-		rate_add(&k->rate, &d[i].self_rate);
-	}
-}
-
 #define SAME(a, b) CHECK(!memcmp(&(a), &(b), sizeof(a)))
 
 static void compare_nodes(const struct model *a, const struct model *b)
 {
 	for (uint32_t i = 0; i < model_dense_count(a); i++) {
-		const struct node *x = model_dense(a, i, NULL), *y = model_dense(b, i, NULL);
-		struct tally ti = model_incl(a, x), tj = model_incl(b, y);
-		struct rate ri = model_rate(a, x), rj = model_rate(b, y);
-		struct rate si = model_self_rate(a, x), sj = model_self_rate(b, y);
-		struct change ci = model_change(a, x), cj = model_change(b, y);
-		SAME(ti, tj);
-		SAME(ri, rj);
-		SAME(si, sj);
-		SAME(ci, cj);
-		CHECK_EQ(model_sampled(a, x), model_sampled(b, y));
+		uint32_t x, y;
+		model_dense(a, i, &x);
+		model_dense(b, i, &y);
+		for (int below = 0; below < 2; below++) {
+			struct amounts v = made_amounts(a, x, below), w = made_amounts(b, y, below);
+			SAME(v.sum, w.sum);
+			SAME(v.rate, w.rate);
+			SAME(v.change, w.change);
+			CHECK_EQ(v.sampled, w.sampled);
+		}
 	}
 }
 
@@ -163,10 +134,6 @@ static void compare(const struct pair *p)
 	must_hold(a);
 	must_hold(b);
 	compare_nodes(a, b);
-	for (uint32_t n = 0; n < model_dense_count(b); n++) {
-		struct own own = own_of(b, n);
-		SAME(p->kept[n], own);
-	}
 	for (uint32_t s = 1; s <= p->slots; s++)
 		SAME(model_slot(a, s)->now, model_slot(b, s)->now);
 	SAME(*model_totals(a), *model_totals(b));
@@ -209,25 +176,23 @@ static void session(uint64_t number)
 	seed = number * 2654435761u + 1;
 	for (int i = 0; i < 2; i++)
 		p->of[i] = model_new();
-	model_on_change(p->of[1], keep, p);
 	BOTH(hello, 7);
 	BOTH(made_module, 0, "/bin/random", MTW_MODULE_MAIN);
 	walk(p, below(2) ? 1 + (int)below(30) : 0);
 	if (p->marks && below(2))
 		BOTH(model_set_interval, p->marks, 0); /* refused when it was dropped */
 	bool shows = model_complete(p->of[1]);
-	struct tally then = model_incl(p->of[1], model_node(p->of[1], 0));
+	struct tally then = made_amounts(p->of[1], 0, true).sum;
 	p->reconnects = 0;
 	model_bulk_begin(p->of[1]);
 	walk(p, (int)below(100));
 	if (below(2) && p->slots)
 		count(p, 1 + below(p->slots)); /* waits for the next tick */
 	if (shows && !p->reconnects) {
-		struct tally now = model_incl(p->of[1], model_node(p->of[1], 0));
+		struct tally now = made_amounts(p->of[1], 0, true).sum;
 		SAME(now, then); /* still of the instant before */
 	}
 	CHECK_EQ(model_bulk_end(p->of[1], &err), 0);
-	model_go_on(p->of[1], UINT64_MAX);
 	compare(p);
 	for (int i = 0; i < 20; i++) {
 		step(p);
@@ -242,38 +207,6 @@ TEST(bulk_is_the_same)
 {
 	for (uint64_t number = 1; number <= 60; number++)
 		session(number);
-}
-
-static unsigned told;
-
-static void on_change(void *arg, const struct model_delta *d, size_t n)
-{
-	(void)arg, (void)n;
-	CHECK(!d);
-	told++;
-}
-
-TEST(observers_hear_of_the_end)
-{
-	struct model *m = model_new();
-	const struct tally sum = { 3, 300, 0, 0 };
-	struct err err = { 0 };
-
-	hello(m, 7);
-	made_module(m, 0, "/bin/x", MTW_MODULE_MAIN);
-	made_node(m, 1, 0, 0, 16);
-	made_slot(m, 1, 1, 0);
-	model_on_change(m, on_change, NULL);
-	model_bulk_begin(m);
-	made_counts(m, 1, 1, 100, 0, 0);
-	made_tick_whole(m, &sum, 100 * MS);
-	made_counts(m, 1, 3, 300, 0, 0);
-	made_tick_whole(m, &sum, 200 * MS);
-	CHECK_EQ(told, 0);
-	CHECK_EQ(model_bulk_end(m, &err), 0);
-	CHECK_EQ(told, 1);
-	CHECK_EQ(made_live(m, 0).bytes, 300);
-	model_free(m);
 }
 
 /* Found with the next event, or at the end. */

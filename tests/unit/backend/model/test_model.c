@@ -50,13 +50,13 @@ TEST(inclusive_sums_by_hand)
 	CHECK_EQ(made_live(m, 3).bytes, 50);
 	CHECK_EQ(made_live(m, 1).bytes, 650);
 	CHECK_EQ(made_live(m, 0).blocks, 11);
-	CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes, 1050);
+	CHECK_EQ(made_amounts(m, 0, true).sum.alloc_bytes, 1050);
 	CHECK_EQ(model_node(m, 4)->depth, 3);
 	made_counts(m, 2, 6, 60, 1, 10);
 	made_counts(m, 2, 7, 70, 2, 20); /* twice in a step: the last counts */
 	tick(m, 2);
 	CHECK_EQ(made_live(m, 1).bytes, 650);
-	CHECK_EQ(model_incl(m, model_node(m, 1)).alloc_bytes, 1070);
+	CHECK_EQ(made_amounts(m, 1, true).sum.alloc_bytes, 1070);
 	model_free(m);
 }
 
@@ -91,8 +91,8 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	tick(m, 1);
 	CHECK_EQ(live_blocks(own(m, 4)), 95);
 	CHECK(model_estimate(m) && model_node(m, 4)->self_estimate);
-	CHECK(model_sampled(m, model_node(m, 3)) && model_sampled(m, model_node(m, 1)));
-	CHECK(!model_sampled(m, model_node(m, 2)) && !model_node(m, 3)->self_estimate);
+	CHECK(made_amounts(m, 3, true).sampled && made_amounts(m, 1, true).sampled);
+	CHECK(!made_amounts(m, 2, true).sampled && !model_node(m, 3)->self_estimate);
 	CHECK_EQ(filter(m, 1, 9, 0), 0);
 	/* every block again, but what is there was sampled */
 	CHECK(!model_filter(m) && model_estimate(m));
@@ -157,7 +157,7 @@ TEST(born_gone_and_net_since_a_mark)
 	tick(m, 2);
 	CHECK_EQ(model_set_interval(m, 1, 0), 0);
 	must_hold(m);
-	const struct change change = model_self_change(m, model_node(m, 2)), *c = &change;
+	const struct change change = made_amounts(m, 2, false).change, *c = &change;
 	CHECK_EQ(c->born_bytes, 222);
 	CHECK_EQ(c->born_blocks, 2);
 	CHECK_EQ(c->gone_bytes, 300);

@@ -177,9 +177,8 @@ static void compare_nodes(const struct plain *p, uint32_t from, uint32_t to)
 		gone += from && p->slot[i].epoch <= p->mark[from].epoch ? x - y : 0;
 	}
 	for (uint32_t n = p->nodes; n > 0; n--) {
-		const struct node *x_node = model_node(p->m, n);
 		CHECK_EQ(made_live(p->m, n).bytes, live[n]);
-		struct change c = model_change(p->m, x_node);
+		struct change c = made_amounts(p->m, n, true).change;
 		CHECK_EQ(c.born_bytes - c.gone_bytes, net[n]);
 		live[p->parent[n]] += live[n];
 		net[p->parent[n]] += net[n];

@@ -27,7 +27,7 @@ static struct model *paths(void)
 
 static double calls_of(const struct model *m, uint32_t node)
 {
-	return model_per_second(m, model_rate(m, model_node(m, node)).blocks);
+	return model_per_second(m, made_amounts(m, node, true).rate.blocks);
 }
 
 /* As many calls by each instant as that rate makes, at ticks of that length (ms): off by one call
@@ -49,8 +49,8 @@ static void at_rate(double rate, uint64_t length)
 		CHECK(calls_of(m, 1) >= rate - error && calls_of(m, 1) <= rate + error);
 		CHECK(calls_of(m, 3) == calls_of(m, 1));
 		CHECK(model_rates(m).alloc_blocks == calls_of(m, 1));
-		CHECK_EQ(model_rate(m, model_node(m, 1)).bytes,
-			 40 * model_rate(m, model_node(m, 1)).blocks);
+		CHECK_EQ(made_amounts(m, 1, true).rate.bytes,
+			 40 * made_amounts(m, 1, true).rate.blocks);
 	}
 	must_hold(m);
 	model_free(m);
@@ -88,9 +88,9 @@ TEST(rows_are_the_totals)
 		tally_add(&sum, &of[1]);
 		made_tick_whole(m, &sum, (i + 1) * TICK);
 		must_hold(m);
-		struct rate all = model_rate(m, model_node(m, 1)),
-			    one = model_rate(m, model_node(m, 2)),
-			    two = model_self_rate(m, model_node(m, 4));
+		struct rate all = made_amounts(m, 1, true).rate,
+			    one = made_amounts(m, 2, true).rate,
+			    two = made_amounts(m, 4, false).rate;
 		struct rates told = model_rates(m);
 		rate_add(&one, &two);
 		CHECK(told.known && !memcmp(&one, &all, sizeof all));

@@ -34,7 +34,7 @@ static void whole(const struct session *x)
 {
 	const struct owner *list;
 	struct tally sum = { 0 };
-	const struct tally incl = model_incl(x->m, model_node(x->m, 0)), *all = &incl;
+	const struct tally incl = made_amounts(x->m, 0, true).sum, *all = &incl;
 	uint64_t born = 0, rate = 0;
 
 	size_t n = owners_update(x->o, &list);
@@ -47,8 +47,8 @@ static void whole(const struct session *x)
 		rate += list[i].amounts.rate.bytes;
 	}
 	CHECK(!memcmp(&sum, all, sizeof sum));
-	CHECK_EQ(born, model_change(x->m, model_node(x->m, 0)).born_bytes);
-	CHECK_EQ(rate, model_rate(x->m, model_node(x->m, 0)).bytes);
+	CHECK_EQ(born, made_amounts(x->m, 0, true).change.born_bytes);
+	CHECK_EQ(rate, made_amounts(x->m, 0, true).rate.bytes);
 }
 
 static void end(struct session *x)
@@ -407,72 +407,5 @@ TEST(an_answer_asks_for_one)
 	CHECK(x.s.asked - before < 5);
 	made_answer(&x.s, PROGRAM, (uint64_t)(last - 1) * 16, SYMBOL_DWARF, "work");
 	CHECK_STR(site(&x, last), "work");
-	end(&x);
-}
-
-static bool some(void *left)
-{
-	return (*(unsigned *)left)-- > 0;
-}
-
-/* All that owners_update() says, added up: not by name, which is of one rule. */
-static uint64_t live_of(struct session *x, const char *name)
-{
-	const struct owner *list;
-	size_t n = owners_update(x->o, &list);
-
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(list[i].name, name))
-			return live_bytes(&list[i].amounts.sum);
-	return 0;
-}
-
-/* By another rule owners are assigned one by one: nothing is lost on the way, or counted twice. */
-TEST(the_other_rule_in_slices)
-{
-	struct session x;
-	unsigned slices = 0, left;
-
-	begin(&x);
-	for (int i = 0; i < 100; i++)
-		STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
-	whole(&x);
-	CHECK_EQ(live_of(&x, "program"), 10000);
-	owners_in_slices(x.o, true);
-	owners_direct(x.o, 1);
-	while (left = 5, !owners_make(x.o, some, &left)) {
-		whole(&x);
-		slices++;
-	}
-	CHECK(slices > 10);
-	CHECK_EQ(live_of(&x, "program"), 0);
-	CHECK_EQ(live_of(&x, "libc.so.6"), 10000);
-	end(&x);
-}
-
-/* Sums that must be made anew are lent as they were until they are. */
-TEST(sums_in_slices)
-{
-	struct session x;
-	unsigned slices = 0, left;
-
-	begin(&x);
-	uint32_t leaf = 0;
-	for (int i = 0; i < 100; i++)
-		leaf = STACK(&x, true, { PROGRAM, "main" }, { AGENT, "malloc" });
-	whole(&x);
-	owners_in_slices(x.o, true);
-	made_mark(x.m, 1, 0, x.now, 0, "m");
-	made_cells_end(x.m, 1);
-	CHECK_EQ(model_set_interval(x.m, 1, 0), 0);
-	made_counts(x.m, leaf, 2, 150, 0, 0);
-	made_tick(x.m, x.now += 100000000, MTW_TICK_COMPLETE);
-	while (left = 5, !owners_make(x.o, some, &left)) {
-		CHECK_EQ(live_of(&x, "program"), 10000);
-		slices++;
-	}
-	CHECK(slices > 5);
-	whole(&x);
-	CHECK_EQ(live_of(&x, "program"), 10050);
 	end(&x);
 }

@@ -186,7 +186,7 @@ static void check_flat(struct plain *p, uint32_t from, uint32_t to)
 	CHECK_EQ(by_site.gone, all.gone);
 	CHECK_EQ(by_owner.born, all.born);
 	CHECK_EQ(by_owner.gone, all.gone);
-	struct change c = model_change(p->x.m, model_node(p->x.m, 0));
+	struct change c = made_amounts(p->x.m, 0, true).change;
 	must_be(&c, &all);
 }
 
@@ -221,7 +221,6 @@ static void check_marked(const struct plain *p, uint32_t count, const struct cha
 	}
 }
 
-/* Whatever was counted is right, in few steps, too; a second question visits no cell again. */
 static void check_marks(struct plain *p)
 {
 	struct query *q = p->x.q;
@@ -229,15 +228,9 @@ static void check_marks(struct plain *p)
 	struct expected e = { 0 };
 	struct change c;
 
-	query_allow(q, 1);
-	uint32_t count = query_marks(q, &list);
-	check_marked(p, count, list);
-	query_allow(q, SIZE_MAX);
 	CHECK_EQ(query_marks(q, &list), p->marks + 1);
 	check_marked(p, p->marks + 1, list);
-	query_allow(q, SIZE_MAX);
 	CHECK_EQ(query_marks(q, &list), p->marks + 1);
-	CHECK_EQ(q->steps, 0);
 	CHECK(query_since_marks(q, &c));
 	for (uint32_t s = 1; s <= p->slots; s++)
 		count_change(p, p->newest, 0, s, &e);

@@ -206,31 +206,3 @@ TEST(a_zoom_stays_in_a_row_that_stays)
 	CHECK_EQ(query_zoom_depth(x.q), 0);
 	end(&x);
 }
-
-/* In slices, like every rebuild: the old rows stay until the end. */
-TEST(merging_goes_on_in_slices)
-{
-	struct session x;
-	const struct row *r;
-	int rounds = 0;
-
-	inlined_family(&x);
-	open_row(&x, "main");
-	open_row(&x, "serve > push");
-	query_zoom(x.q, row(&x, "draw"));
-	CHECK_STR(screen(&x, true), "draw 3000\n.line 2000\n.box 1000");
-	query_set_inlined(x.q, false);
-	do {
-		query_allow(x.q, 1);
-		size_t n = query_rows(x.q, true, &r);
-		CHECK(n == 3 && !strcmp(r[0].name, "draw"));
-	} while (query_building(x.q) >= 0 && ++rounds < 1000);
-	CHECK(rounds > 1 && rounds < 1000);
-	query_allow(x.q, SIZE_MAX);
-	CHECK_EQ(query_zoom(x.q, 0), 0);
-	query_set_inlined(x.q, true);
-	CHECK_STR(screen(&x, true), "main 3755\n.serve > push 3705\n..draw 3000\n...line "
-				    "2000\n...box 1000\n..grow > decode 400\n..decode 300\n"
-				    ".log_line 50");
-	end(&x);
-}

@@ -81,22 +81,14 @@ static void same(const struct line *a, size_t na, const struct line *b, size_t n
 
 #define LINES 4000
 
-/* Until every answer is whole, a few steps a time. */
-static void build(struct query *q, uint32_t steps)
+static void build(struct query *q)
 {
 	const struct row *r;
 	const struct site *s;
-	int rounds = 0;
 
-	do {
-		query_allow(q, 1 + below(steps));
-		query_open_below(q, 0, true, 1u << 30);
-		query_rows(q, true, &r);
-		query_sites(q, BY_LIVE, false, true, &s);
-		CHECK(query_building(q) < 100);
-		CHECK(++rounds < 100000);
-	} while (query_building(q) >= 0);
-	query_allow(q, SIZE_MAX);
+	query_open_below(q, 0, true, 1u << 30);
+	query_rows(q, true, &r);
+	query_sites(q, BY_LIVE, false, true, &s);
 }
 
 /* Each has as much, and as many sampled stacks, however it came by them. */
@@ -131,9 +123,9 @@ static void compare(struct session *x, const char *filter)
 	query_set_inverted(q, query_inverted(x->q));
 	query_set_inlined(q, query_inlined(x->q));
 	if (below(2))
-		build(q, 40);
+		build(q);
 	if (below(2))
-		build(x->q, 40);
+		build(x->q);
 	size_t n = all_rows(x->q, kept, LINES);
 	same(kept, n, anew, all_rows(q, anew, LINES));
 	bool direct = owners_direct(o, -1);
@@ -156,7 +148,6 @@ static void random_names(struct session *x, uint32_t nodes)
 	}
 }
 
-/* Half of the looks leave something unfinished. */
 static void random_look(struct session *x)
 {
 	const struct row *r;
@@ -164,7 +155,6 @@ static void random_look(struct session *x)
 	struct verdict v;
 	size_t pending;
 
-	query_allow(x->q, below(2) ? SIZE_MAX : below(60));
 	size_t n = query_rows(x->q, below(2), &r);
 	if (below(3) == 0)
 		query_sites(x->q, BY_LIVE, false, true, &s);
@@ -179,7 +169,6 @@ static void random_look(struct session *x)
 		query_open(x->q, r[below((uint32_t)n)].id, below(3) != 0);
 	if (below(2))
 		query_rows(x->q, below(2), &r);
-	query_allow(x->q, SIZE_MAX);
 }
 
 static void random_session(uint64_t number)
