@@ -3,17 +3,20 @@
  * heap.c - makes a snapshot: one pass over the slots for the sums, one more with a base.
  */
 #include "heap/heap.h"
+#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-static struct sums *empty_sums(uint32_t stacks)
+/* Its sums are not made yet. */
+static struct sums *new_room(uint32_t stacks)
 {
 	struct sums *s = xcalloc(1, sizeof *s);
 
 	atomic_init(&s->users, 1);
 	s->stacks = stacks;
-	s->sum = xcalloc(stacks + 1ul, sizeof *s->sum);
+	s->sum = room_take((stacks + 1ul) * sizeof *s->sum);
 	s->estimate_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
 	s->estimates_before = xmalloc((stacks / 64 + 1ul) * sizeof(uint32_t));
 	return s;
@@ -31,7 +34,7 @@ static void count_estimates(struct sums *s)
 
 static struct sums *new_sums(const struct columns *c)
 {
-	struct sums *s = empty_sums(c->skeleton->stacks);
+	struct sums *s = new_room(c->skeleton->stacks);
 	struct tally sum = { 0 };
 
 	for (uint32_t k = 0; k < s->stacks; k++) {
@@ -63,7 +66,7 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 
 	atomic_init(&s->users, 1);
 	s->stacks = stacks;
-	s->sum = xmalloc((stacks + 1ul) * sizeof *s->sum);
+	s->sum = room_take((stacks + 1ul) * sizeof *s->sum);
 	s->held_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
 	for (uint32_t k = 0; k < stacks; k++) {
 		s->sum[k] = sum;
@@ -97,7 +100,8 @@ struct heap *heap_empty(struct skeleton *s)
 
 	atomic_init(&h->users, 1);
 	h->skeleton = skeleton_hold(s);
-	h->sums = empty_sums(s->stacks);
+	h->sums = new_room(s->stacks);
+	memset(h->sums->sum, 0, (s->stacks + 1ul) * sizeof *h->sums->sum);
 	return h;
 }
 
@@ -126,13 +130,13 @@ void heap_drop(struct heap *h)
 		return;
 	skeleton_drop(h->skeleton);
 	if (users_drop(&h->sums->users)) {
-		free(h->sums->sum);
+		room_give(h->sums->sum);
 		free(h->sums->estimate_bits);
 		free(h->sums->estimates_before);
 		free(h->sums);
 	}
 	if (h->changes && users_drop(&h->changes->users)) {
-		free(h->changes->sum);
+		room_give(h->changes->sum);
 		free(h->changes->held_bits);
 		free(h->changes);
 	}
@@ -181,33 +185,24 @@ struct tally heap_self(const struct heap *h, uint32_t node)
 				 : (struct tally){ 0 };
 }
 
+/* How many bits before k are set; before: the number for each word. */
+static uint32_t count_before(const uint64_t *bits, const uint32_t *before, uint32_t k)
+{
+	uint64_t below = bits[k / 64] & ((1ull << k % 64) - 1);
+
+	return before[k / 64] + (uint32_t)__builtin_popcountll(below);
+}
+
 /* Of the stacks before k. */
 static uint32_t estimates_before(const struct sums *s, uint32_t k)
 {
-	uint64_t below = s->estimate_bits[k / 64] & ((1ull << k % 64) - 1);
-
-	return s->estimates_before[k / 64] + (uint32_t)__builtin_popcountll(below);
+	return count_before(s->estimate_bits, s->estimates_before, k);
 }
 
 uint32_t heap_estimates(const struct heap *h, uint32_t node)
 {
 	return estimates_before(h->sums, skeleton_last(h->skeleton, node)) -
 	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
-}
-
-/* How many stacks before k have a rate. */
-static uint32_t count_stacks(const struct heap_rates *r, uint32_t k)
-{
-	uint32_t lo = 0, hi = r->count;
-
-	while (lo < hi) {
-		uint32_t mid = lo + (hi - lo) / 2;
-		if (r->stack[mid] < k)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
 }
 
 /* Of a range of stacks. Since the start all that is alive was born. */
@@ -247,7 +242,8 @@ bool heap_held_at_base(const struct heap *h, uint32_t node)
 static struct rate rate_between(const struct heap *h, uint32_t first, uint32_t end)
 {
 	const struct heap_rates *r = h->rates;
-	uint32_t from = r ? count_stacks(r, first) : 0, to = r ? count_stacks(r, end) : 0;
+	uint32_t from = r ? count_before(r->bits, r->before, first) : 0,
+		 to = r ? count_before(r->bits, r->before, end) : 0;
 
 	return from == to ? (struct rate){ 0 } : rate_sub(&r->sum[to], &r->sum[from]);
 }

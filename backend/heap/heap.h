@@ -37,6 +37,8 @@ struct changes {
 struct heap_rates {
 	atomic_uint users;
 	uint32_t count;
+	uint64_t *bits;   /* by stack: it has one */
+	uint32_t *before; /* stack 64 * i: how many before it */
 	uint32_t *stack;  /* ascending */
 	struct rate *sum; /* running, as in struct sums, and one more */
 };

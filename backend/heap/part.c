@@ -3,6 +3,7 @@
  * part.c - a part of a snapshot: the same tree, with the amounts of some of its stacks.
  */
 #include "heap/heap.h"
+#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static struct sums *part_of_sums(const struct heap *h, const uint64_t *bits,
 
 	atomic_init(&s->users, 1);
 	s->stacks = of->stacks;
-	s->sum = xmalloc((of->stacks + 1ul) * sizeof *s->sum);
+	s->sum = room_take((of->stacks + 1ul) * sizeof *s->sum);
 	s->estimate_bits = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint64_t));
 	s->estimates_before = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint32_t));
 	for (uint32_t k = 0; k < of->stacks; k++) {
@@ -54,7 +55,7 @@ static struct changes *part_of_changes(const struct changes *of, const uint64_t 
 
 	atomic_init(&s->users, 1);
 	s->stacks = of->stacks;
-	s->sum = xmalloc((of->stacks + 1ul) * sizeof *s->sum);
+	s->sum = room_take((of->stacks + 1ul) * sizeof *s->sum);
 	s->held_bits = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint64_t));
 	for (uint32_t k = 0; k < of->stacks; k++) {
 		s->sum[k] = sum;
@@ -69,24 +70,18 @@ static struct changes *part_of_changes(const struct changes *of, const uint64_t 
 	return s;
 }
 
-static struct heap_rates *part_of_rates(const struct heap_rates *of, const uint64_t *bits)
+static struct heap_rates *part_of_rates(const struct heap_rates *of, const uint64_t *bits,
+					uint32_t stacks)
 {
-	struct heap_rates *r = xcalloc(1, sizeof *r);
-	struct rate sum = { 0 };
+	struct rate_sums sums;
 
-	atomic_init(&r->users, 1);
-	r->stack = xmalloc((of->count + 1ul) * sizeof *r->stack);
-	r->sum = xmalloc((of->count + 1ul) * sizeof *r->sum);
+	heap_rates_begin(&sums, stacks);
 	for (uint32_t i = 0; i < of->count; i++) {
-		if (!bit_of(bits, of->stack[i]))
-			continue;
 		struct rate own = rate_sub(&of->sum[i + 1], &of->sum[i]);
-		r->stack[r->count] = of->stack[i];
-		r->sum[r->count++] = sum;
-		rate_add(&sum, &own);
+		if (bit_of(bits, of->stack[i]))
+			heap_rates_add(&sums, of->stack[i], &own);
 	}
-	r->sum[r->count] = sum;
-	return r;
+	return heap_rates_end(&sums);
 }
 
 struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live)
@@ -97,7 +92,7 @@ struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct 
 	part->skeleton = skeleton_hold(h->skeleton);
 	part->sums = part_of_sums(h, bits, live);
 	part->changes = h->changes ? part_of_changes(h->changes, bits) : NULL;
-	part->rates = h->rates ? part_of_rates(h->rates, bits) : NULL;
+	part->rates = h->rates ? part_of_rates(h->rates, bits, h->sums->stacks) : NULL;
 	part->names = heap_names_hold(h->names);
 	part->sites = h->sites;
 	users_hold(&h->sites->users);

@@ -2,6 +2,7 @@
  *
  * parts.c - frees what snapshots share, when the last one lets go of it.
  */
+#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
@@ -47,7 +48,9 @@ void heap_rates_drop(struct heap_rates *r)
 {
 	if (!r || !users_drop(&r->users))
 		return;
+	free(r->bits);
+	free(r->before);
 	free(r->stack);
-	free(r->sum);
+	room_give(r->sum);
 	free(r);
 }

@@ -3,6 +3,7 @@
  * rates.c - the rates of a snapshot: few stacks have one, so only these are kept.
  */
 #include "heap/heap.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 
@@ -25,11 +26,15 @@ struct heap_rates *heap_rates_end(struct rate_sums *r)
 	struct rate sum = { 0 };
 	uint32_t at = 0;
 
-	for (uint32_t i = 0; i <= r->stacks / 64; i++)
-		to->count += (uint32_t)__builtin_popcountll(r->bits[i]);
 	atomic_init(&to->users, 1);
+	to->bits = r->bits;
+	to->before = xmalloc((r->stacks / 64 + 1ul) * sizeof *to->before);
+	for (uint32_t i = 0; i <= r->stacks / 64; i++) {
+		to->before[i] = to->count;
+		to->count += (uint32_t)__builtin_popcountll(r->bits[i]);
+	}
 	to->stack = xmalloc((to->count + 1ul) * sizeof *to->stack);
-	to->sum = xmalloc((to->count + 1ul) * sizeof *to->sum);
+	to->sum = room_take((to->count + 1ul) * sizeof *to->sum);
 	for (uint32_t i = 0; i <= r->stacks / 64; i++)
 		for (uint64_t left = r->bits[i]; left; left &= left - 1) {
 			uint32_t k = i * 64 + (uint32_t)__builtin_ctzll(left);
@@ -40,7 +45,6 @@ struct heap_rates *heap_rates_end(struct rate_sums *r)
 		}
 	to->sum[at] = sum;
 	free(r->of);
-	free(r->bits);
 	if (at)
 		return to;
 	heap_rates_drop(to);

@@ -46,8 +46,8 @@
 	TEXTS("max_rate", "bytes allocated per second") ","                                        \
 	TEXTS("max_growth", "growth in the interval of between") ","                               \
 	TEXT("between", "marks A..B, or a window") ","                                             \
-	"\"no_growing\":{\"type\":\"boolean\",\"description\":\"a verdict of GROWING is a "            \
-	"finding (false)\"},"                                                                       \
+	"\"no_growing\":{\"type\":\"boolean\",\"description\":\"a verdict of GROWING is a "        \
+	"finding (false)\"},"                                                                      \
 	TEXTS("baseline", "session files that it may not exceed") ","                              \
 	TEXT("tolerance", "percent beyond the baseline") ","                                       \
 	TEXTS("suppress", "files of suppressions") ","                                             \

@@ -9,6 +9,7 @@
  */
 #include "base/format.h"
 #include "owners/runtimes.h"
+#include "query/sites/expected_sites.h"
 #include "query/sites/sites.h"
 
 #include <string.h>
@@ -244,6 +245,12 @@ static void say_too_early(struct query *q, struct verdict *v)
 		say(v, "no verdict on growth: too few of the agent's samples up to here");
 }
 
+/* A past instant, or the program ended: no later sample will tell. */
+static bool no_more_comes(const struct query *q)
+{
+	return model_still(q->m) || model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
+}
+
 static void say_waiting(struct query *q, struct verdict *v)
 {
 	const struct growth *g = &q->sites->growth;
@@ -255,12 +262,12 @@ static void say_waiting(struct query *q, struct verdict *v)
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
 		       "samples");
-	else if (model_still(q->m))
+	else if (no_more_comes(q))
 		say_too_early(q, v);
 	else
 		say(v, "a verdict on growth needs %u s more",
 		    (unsigned)((g->needed_ns + NS - 1) / NS));
-	v->needed_ns = model_still(q->m) ? 0 : g->needed_ns;
+	v->needed_ns = no_more_comes(q) ? 0 : g->needed_ns;
 }
 
 /* --- */
@@ -304,18 +311,33 @@ static void ended(struct query *q, struct verdict *v)
 	}
 }
 
+/* What a verdict on growth depends on: not on the tick. */
+static struct judged judged_now(const struct query *q)
+{
+	return (struct judged){ model_resets(q->m), model_samples_generation(q->m), q->naming,
+				expected_now(q), names_version(q->n) };
+}
+
 static void judge_growth(struct query *q, struct verdict *v)
 {
-	struct site_table *t = sites_update(q);
+	struct judged now = judged_now(q);
+	struct site_table *t = q->sites;
 
+	if (t && t->growth.count && t->verdict.text[0] && !memcmp(&now, &t->judged, sizeof now)) {
+		*v = t->verdict;
+		return;
+	}
+	t = sites_update(q);
 	*v = (struct verdict){ .kind = V_EMPTY, .word = "WAITING", .share_percent = -1 };
 	if (!model_totals(q->m)->sum.alloc_blocks) {
-		say(v, model_still(q->m) ? "no allocation up to here"
-					 : "waiting for the first allocation");
+		say(v, no_more_comes(q) ? "no allocation up to here"
+					: "waiting for the first allocation");
 		if (t->growth.count)
 			look_at_rss(q, v, 0);
 	} else if (t->growth.count) {
 		say_growth(q, v);
+		t->verdict = *v;
+		t->judged = judged_now(q);
 	} else {
 		say_waiting(q, v);
 	}

@@ -33,6 +33,7 @@ static void forget(struct site_table *t)
 	}
 	t->count = t->order_count = t->sample_count = t->out_count = t->row_count = 0;
 	t->growth = (struct growth){ 0 };
+	t->verdict = (struct verdict){ 0 };
 	memset(t->flow, 0, sizeof t->flow);
 	t->shaped = 0;
 	site_marks_forget(&t->at_samples);
@@ -180,7 +181,8 @@ static struct heap_site *sum_up(const struct query *q, const struct heap *h)
 
 static void take_sums(struct query *q, struct site_table *t, const uint32_t *number, bool anew)
 {
-	struct heap_site *all = sum_up(q, q->raw), *passed = sum_up(q, q->heap);
+	struct heap_site *all = sum_up(q, q->raw);
+	struct heap_site *passed = q->heap == q->raw ? all : sum_up(q, q->heap);
 
 	for (size_t i = 0; i < t->count; i++) {
 		t->sites[i]->all = t->sites[i]->pub.amounts = (struct amounts){ 0 };
@@ -196,8 +198,9 @@ static void take_sums(struct query *q, struct site_table *t, const uint32_t *num
 			passed[i].heaviest = all[i].heaviest;
 		publish(q, s, &passed[i], anew);
 	}
+	if (passed != all)
+		free(passed);
 	free(all);
-	free(passed);
 }
 
 static struct site_table *table(struct query *q)

@@ -26,6 +26,11 @@ struct query_site {
 	struct site_held held[AT_COUNT];
 };
 
+/* What the kept verdict was made of. */
+struct judged {
+	uint64_t resets, samples, naming, rules, names;
+};
+
 struct site_table {
 	struct query_site **sites; /* number - 1 */
 	size_t count, room;
@@ -46,6 +51,8 @@ struct site_table {
 	struct site_marks at_samples, at_ends;
 	uint64_t shaped; /* at_samples.publications behind all sites' shapes */
 	struct growth growth;
+	struct verdict verdict; /* on growth; text "": none */
+	struct judged judged;
 	struct flow_times flow[FLOW_WINDOWS];
 	uint64_t looks;   /* number of looks at the sites */
 	struct site *out; /* the result of query_sites() */

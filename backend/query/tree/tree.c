@@ -95,18 +95,19 @@ static bool has_one_child(struct query *q, uint32_t number)
 
 static void sum_member(struct query *q, struct trow *r, const struct member *m, uint64_t *most)
 {
-	struct amounts own = heap_self_amounts(q->heap, m->leaf), v = own;
-
-	if (!r->inverted)
-		v = heap_amounts(q->heap, m->node);
+	struct amounts v =
+		r->inverted ? heap_self_amounts(q->heap, m->leaf) : heap_amounts(q->heap, m->node);
 	uint64_t live = live_bytes(&v.sum);
 	amounts_add(&r->incl, &v);
 	if (m == r->members || live > *most) {
 		*most = live;
 		r->heavy = *m;
 	}
-	if (r->inverted ? r->parent == ROOT_UP : member_innermost(q, m))
-		amounts_add(&r->self, &own);
+	if (r->inverted ? r->parent != ROOT_UP : !member_innermost(q, m))
+		return;
+	if (!r->inverted)
+		v = heap_self_amounts(q->heap, m->node);
+	amounts_add(&r->self, &v);
 }
 
 void tree_value(struct query *q, uint32_t number)
