@@ -19,7 +19,8 @@ _Atomic bool mt_forks;
 _Atomic bool mt_attached;
 _Atomic bool mt_setting_up;
 MT_HOT _Atomic uint32_t mt_era = 2; /* a hit starts at 0 = never */
-_Atomic uint64_t mt_epoch;
+MT_FORK_WORD _Atomic uint64_t mt_epoch;
+MT_FORK_WORD uint64_t mt_first_epoch;
 MT_HOT _Alignas(32) _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 
 static _Atomic int xsealed; /* enum seal */

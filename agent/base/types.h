@@ -162,7 +162,7 @@ struct hit {
 	struct counts *counts; /* those of slot */
 	/* the stack that followed it last time, by the stack before it; never NULL */
 	struct hit *next[HIT_NEXT];
-	uint64_t epoch;
+	uint64_t epoch; /* of which slot is */
 	slot_id slot;
 	uint32_t suspicion; /* of the maps then */
 	uint16_t few;       /* how many of own[], or HIT_DEEP: `count` and the outer ones */

@@ -104,6 +104,7 @@ static void put_fork(struct mtw_out *o)
 	mtw_put(o, before->alloc_bytes);
 	mtw_put(o, before->free_blocks);
 	mtw_put(o, before->free_bytes);
+	mtw_put(o, mt_first_epoch);
 }
 
 void encode_hello(struct server *s, struct viewer *v)

@@ -130,6 +130,7 @@ bool mt_init_late(void)
 	mt_pid = mt_own_pid = mt_prim_getpid();
 	mt_forked_ns = 0;
 	mt_before_fork = (struct tally){ 0 };
+	mt_first_epoch = 0;
 	mt_reals_init();
 	if (!mt_thread_init())
 		return false;

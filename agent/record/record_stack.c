@@ -35,14 +35,25 @@
 #define BARE 1024u
 #define BARE_TWICE 32u
 
+/* A mark was set, or this is the child of a fork. */
+MT_COLD static void renew_slot(struct hit *h, uint64_t epoch)
+{
+	h->slot = mt_slots_of(mt_slots_at(h->slot)->node);
+	h->epoch = epoch;
+}
+
 /* Recomputes the parts of `h` that depend on more than the stack. Its counters are stamped, so they
  * are seen to change. `era` was read before everything that it covers, so a change meanwhile ends
- * it. False: there is no number for its blocks. */
+ * it. False: the slot has no counters of this thread yet, or there is no number for its blocks. */
 static bool renew(struct thread *t, struct hit *h, uint32_t era)
 {
-	struct counter_page *page = slots_page(t, h->slot);
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 
-	h->origin = live_entry(t, page, h->slot);
+	if (unlikely(h->epoch != epoch))
+		renew_slot(h, epoch);
+	struct counter_page *page = slots_page(t, h->slot);
+	h->counts = slots_counts(page, h->slot);
+	h->origin = likely(page != &mt_slots_no_page) ? live_entry(t, page, h->slot) : 0;
 	if (unlikely(!h->origin)) {
 		h->era = era - (ERA_FILTERED + 1); /* over */
 		return false;

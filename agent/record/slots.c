@@ -506,6 +506,9 @@ MT_FORK_CODE void mt_slots_forked(void)
 {
 	struct tally sum;
 
+	/* The peak's era follows: no stack keeps its slot. */
+	mt_first_epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed) + 1;
+	atomic_store_explicit(&mt_epoch, mt_first_epoch, memory_order_relaxed);
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
 	atomic_store(&xbound, 0);

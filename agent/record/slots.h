@@ -30,7 +30,8 @@ void mt_slots_totals(struct tally *sum);
 /* ... likewise at the peak of that number (record/peak.h), for the slots from page * PAGE_SLOTS on.
  * False: a newer peak has come, or some counters could not be kept. */
 bool mt_slots_at_peak(uint32_t number, uint32_t page, struct tally sum[PAGE_SLOTS]);
-void mt_slots_forked(void);  /* in a child: its peak begins with the inherited memory */
+/* In a child: its peak begins with the inherited memory, and an epoch for its own. */
+void mt_slots_forked(void);
 void mt_slots_restart(void); /* the next session's peak, while no thread counts */
 /* ... and its counters, which are 0 then: by its owner, before it is one of the session's */
 void mt_slots_thread_restart(struct thread *t);

@@ -89,14 +89,13 @@ MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h, ui
 MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintptr_t sp,
 				    uintptr_t fp)
 {
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
 	const uint32_t *way = unwind_ways(t, pc, sp), *end = way + HIT_WAYS;
 
 	for (; way < end && *way; way++) {
 		struct hit *h = unwind_hit(t, *way);
 		if (unwind_same_place(h, pc, sp) &&
-		    likely(h->epoch == epoch && h->suspicion == suspicion) &&
+		    likely(h->suspicion == suspicion) &&
 		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h, fp) : unwind_words_hold(h, fp)))
 			return h;
 	}

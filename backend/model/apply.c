@@ -42,6 +42,7 @@ static int apply_hello(struct model *m, const struct event *e, struct err *err)
 		m->interval.base_wanted = m->interval.until_wanted = 0;
 	}
 	program_take(&m->program, e);
+	tick_sum_inherited(m);
 	m->hello = true;
 	return 0;
 }

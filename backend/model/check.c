@@ -85,6 +85,13 @@ static bool check_nodes(const struct model *m, struct plain *of, struct err *err
 /* Data beside the nodes and slots must exist exactly while it is needed. */
 static bool check_beside(const struct model *m, struct err *err)
 {
+	struct tally inherited = { 0 };
+
+	for (uint32_t i = 0; i < m->trie.slot_count; i++)
+		if (slot_at(&m->trie, i)->epoch < m->program.first_epoch)
+			tally_add(&inherited, &slot_at(&m->trie, i)->now);
+	if (memcmp(&inherited, &m->inherited, sizeof inherited))
+		return err_set(err, 125, "model: the sum of inherited slots is wrong") == 0;
 	if (m->rates.pages && !rates_entries(&m->rates))
 		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
 	if (!peak_adds_up(&m->peak))

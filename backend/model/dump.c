@@ -106,6 +106,8 @@ static void put_hello(struct dump *d, const struct model *m)
 	put(d, p->forked);
 	if (p->forked)
 		put_tally(&d->head, &p->before);
+	if (p->forked && p->inherits_apart)
+		put(d, p->first_epoch);
 	put_frame(d, MTW_HELLO);
 }
 

@@ -52,6 +52,7 @@ struct model {
 	uint64_t time_ns, ticks, resets;
 	uint64_t sampled_epoch; /* of the first weighed slot; UINT64_MAX = none */
 	bool estimated;         /* some counted slot is weighed */
+	struct tally inherited; /* sum over the slots of epochs before program.first_epoch */
 
 	struct quota quota;
 	struct locations locations;

@@ -47,6 +47,7 @@ static void reset(struct model *m)
 	m->status = 0;
 	m->time_ns = m->quota.bytes = 0;
 	m->sampled_epoch = UINT64_MAX;
+	m->inherited = (struct tally){ 0 };
 }
 
 void model_free(struct model *m)

@@ -20,6 +20,12 @@ const struct totals *model_totals(const struct model *m)
 	return &m->totals;
 }
 
+bool model_inherited(const struct model *m, struct tally *sum)
+{
+	*sum = m->inherited;
+	return m->hello && m->complete && !m->resuming && m->program.inherits_apart;
+}
+
 const struct peak_instant *model_peak(const struct model *m)
 {
 	return m->peak.whole ? &m->peak.at : NULL;

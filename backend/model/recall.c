@@ -35,6 +35,8 @@ static int greet(struct model *m, const struct program *p, struct err *err)
 		e.u.hello.args[i] = text(p->args[i]);
 	e.u.hello.forked = p->forked;
 	e.u.hello.before = p->before;
+	e.u.hello.inherits_apart = p->inherits_apart;
+	e.u.hello.first_epoch = p->first_epoch;
 	return model_apply(m, &e, err);
 }
 

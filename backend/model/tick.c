@@ -72,15 +72,25 @@ static void take_estimate(struct model *m, const struct slot *s)
 	m->estimated = true;
 }
 
+void tick_sum_inherited(struct model *m)
+{
+	m->inherited = (struct tally){ 0 };
+	for (uint32_t i = 0; m->program.first_epoch && i < m->trie.slot_count; i++)
+		if (slot_at(&m->trie, i)->epoch < m->program.first_epoch)
+			tally_add(&m->inherited, &slot_at(&m->trie, i)->now);
+}
+
 static void take_slot(struct model *m, const struct staged *x, bool rated)
 {
 	struct slot *s = slot_at(&m->trie, x->slot);
+	struct tally grown = tally_sub(&x->now, &s->now);
 
 	if (rated) {
-		struct tally grown = tally_sub(&x->now, &s->now);
 		struct rate change = rate_of(&grown);
 		rates_enter(&m->rates, s, x->slot, &change);
 	}
+	if (s->epoch < m->program.first_epoch)
+		tally_add(&m->inherited, &grown);
 	s->now = x->now;
 	s->staged = 0;
 	take_estimate(m, s);

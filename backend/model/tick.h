@@ -40,6 +40,8 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 void tick_put(struct model *m, uint32_t index, const struct tally *now);
 /* sets whether the slot (dense) is sampled from now on */
 void tick_weigh(struct model *m, uint32_t index, bool sampled);
+/* At a greeting: an older memtop's key frame had no first epoch. */
+void tick_sum_inherited(struct model *m);
 /* The staged counters become the slots'. rated: what they grew by counts for the rates. */
 void tick_commit(struct model *m, bool rated);
 /* A tick that everybody sees. */

@@ -39,7 +39,7 @@ static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
 	const uint64_t figures[] = {
 		p->id, p->parent, (uint64_t)p->pid, p->state, (uint64_t)p->status, flags_of(l),
 		stream_of(l), p->begin_ns, p->end_ns, p->sum.alloc_blocks, p->sum.alloc_bytes,
-		p->sum.free_blocks, p->sum.free_bytes, p->peak_bytes, l->inherited_blocks,
+		p->sum.free_blocks, p->sum.free_bytes, p->peak_bytes, l->p.inherited_blocks,
 		p->inherited_bytes, p->before_blocks, p->before_bytes,
 	};
 	/* clang-format on */
@@ -49,6 +49,9 @@ static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
 	mtw_put_string(&o, p->name);
 	mtw_put_string(&o, p->path);
 	mtw_put_string(&o, p->why);
+	mtw_put(&o, p->inherited_known);
+	mtw_put(&o, p->inherited_live_blocks);
+	mtw_put(&o, p->inherited_live_bytes);
 	return o.full ? 0 : (size_t)(o.at - payload);
 }
 
@@ -171,12 +174,16 @@ static void take_process(struct processes *p, const uint8_t *payload, size_t len
 	line_stream(l, v[6] && v[6] < STREAM_NONE ? (uint32_t)v[6] - 1 : STREAM_NONE);
 	l->p.begin_ns = v[7];
 	l->p.end_ns = v[8];
-	l->inherited_blocks = v[14];
+	l->p.inherited_blocks = v[14];
 	l->p.inherited_bytes = v[15];
 	l->p.before_blocks = v[16];
 	l->p.before_bytes = v[17];
 	line_figures(l, &(struct tally){ v[9], v[10], v[11], v[12] }, v[13]);
 	take_strings(l, &in);
+	uint64_t known = mtw_get(&in), blocks = mtw_get(&in), bytes = mtw_get(&in);
+	l->p.inherited_known = known && !in.bad; /* an older memtop's ends before */
+	l->p.inherited_live_blocks = l->p.inherited_known ? blocks : 0;
+	l->p.inherited_live_bytes = l->p.inherited_known ? bytes : 0;
 }
 
 static void take_tree(struct processes *p, const uint8_t *payload, size_t len)

@@ -44,7 +44,6 @@ struct line {
 	bool heir, succeeded;       /* in a file: a daemon, and its starter */
 	struct mark_due *marks_due; /* oldest first */
 	size_t mark_count, mark_room;
-	uint64_t inherited_blocks;
 	uint64_t start_ns;             /* CLOCK_MONOTONIC: when its agent started */
 	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;           /* of the state */

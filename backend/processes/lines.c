@@ -41,29 +41,78 @@ static uint64_t without(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
-/* Does its parent's line count its inherited memory? */
-static bool shares(const struct processes *p, const struct line *l, bool ended)
+/* For each line the oldest running process among it and its forks, their forks, and so on. */
+static uint32_t *oldest_of_forks(const struct processes *p)
 {
-	struct line *parent = lines_at(p, l->p.parent);
+	uint32_t *oldest = xcalloc(p->count + 1, sizeof *oldest);
 
-	return l->p.forked && (ended || (parent && line_runs(parent)));
+	for (uint32_t id = (uint32_t)p->count; id; id--) {
+		const struct line *l = lines_at(p, id);
+		if (!l)
+			continue;
+		if (line_runs(l))
+			oldest[id] = id;
+		if (l->p.forked && oldest[id] && lines_at(p, l->p.parent) &&
+		    (!oldest[l->p.parent] || oldest[id] < oldest[l->p.parent]))
+			oldest[l->p.parent] = oldest[id];
+	}
+	return oldest;
 }
 
-/* Its frees hit its parent's blocks, all of them, or its own as far as there are any. */
-static void add_live(struct live_range *sum, uint64_t live, uint64_t inherited, uint64_t allocated)
+/*
+ * The process that inherited what an older running one has, too: l, or the fork that l descends
+ * from. What it inherited counts there. NULL: l counts all that it has. A daemon's starter ends,
+ * and the daemon counts what both had; a server's first process ends, and its oldest worker counts
+ * it. oldest: of oldest_of_forks(); NULL = nothing runs, each counts beside its parent.
+ */
+static const struct line *sharing(const struct processes *p, const struct line *l,
+				  const uint32_t *oldest)
+{
+	const struct line *parent;
+
+	for (const struct line *at = l; at->p.forked; at = parent) {
+		parent = lines_at(p, at->p.parent);
+		if (!oldest)
+			return at;
+		if (!parent || parent->p.id >= at->p.id)
+			return NULL;
+		if (oldest[parent->p.id] && oldest[parent->p.id] != l->p.id)
+			return at;
+	}
+	return NULL;
+}
+
+/* Its frees hit inherited blocks, all of them, or its own as far as there are any. */
+static void add_live(struct live_range *sum, uint64_t live, uint64_t inherited, uint64_t own)
 {
 	sum->least += without(live, inherited);
-	sum->most += live < allocated ? live : allocated;
+	sum->most += live < own ? live : own;
 }
 
-static void add_own(const struct processes *p, const struct line *l, struct processes_sum *sum)
+static void add_own(const struct line *l, const struct line *shares, struct processes_sum *sum)
 {
-	bool shared = shares(p, l, !sum->running);
+	if (!shares) {
+		add_live(&sum->bytes, l->p.live_bytes, 0, UINT64_MAX);
+		add_live(&sum->blocks, l->p.live_blocks, 0, UINT64_MAX);
+	} else if (shares == l && l->p.inherited_known) {
+		add_live(&sum->bytes, without(l->p.live_bytes, l->p.inherited_live_bytes), 0,
+			 UINT64_MAX);
+		add_live(&sum->blocks, without(l->p.live_blocks, l->p.inherited_live_blocks), 0,
+			 UINT64_MAX);
+	} else {
+		const struct process *of = &shares->p;
+		add_live(&sum->bytes, l->p.live_bytes, of->inherited_bytes,
+			 process_allocated(&l->p) +
+				 without(l->p.inherited_bytes, of->inherited_bytes));
+		add_live(&sum->blocks, l->p.live_blocks, of->inherited_blocks,
+			 process_allocated_blocks(&l->p) +
+				 without(l->p.inherited_blocks, of->inherited_blocks));
+	}
+}
 
-	add_live(&sum->bytes, l->p.live_bytes, shared ? l->p.inherited_bytes : 0,
-		 shared ? process_allocated(&l->p) : UINT64_MAX);
-	add_live(&sum->blocks, l->p.live_blocks, shared ? l->inherited_blocks : 0,
-		 shared ? process_allocated_blocks(&l->p) : UINT64_MAX);
+uint64_t process_inherited(const struct process *p)
+{
+	return p->inherited_known ? p->inherited_live_bytes : p->inherited_bytes;
 }
 
 uint64_t process_allocated_blocks(const struct process *p)
@@ -102,12 +151,14 @@ void processes_total(const struct processes *p, struct processes_sum *sum)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i])
 			add_sum(p->lines[i], sum);
+	uint32_t *oldest = sum->running ? oldest_of_forks(p) : NULL;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct line *l = p->lines[i];
 		if (!l || (sum->running && !line_runs(l)) || l->p.state == PROCESS_EXECED)
 			continue;
-		add_own(p, l, sum);
+		add_own(l, sharing(p, l, oldest), sum);
 	}
+	free(oldest);
 }
 
 /* Drops the oldest line that ended and never mattered. */

@@ -52,7 +52,10 @@ struct process {
 	struct tally sum;          /* as MTW_TOTALS; up to a second old while RUNNING */
 	uint64_t live_bytes, live_blocks, peak_bytes;
 	/* part of live from its fork, also in its parent: sums over the tree omit it */
-	uint64_t inherited_bytes;
+	uint64_t inherited_bytes, inherited_blocks;
+	/* of these, what is live now, if its frames tell; else they only bound it */
+	uint64_t inherited_live_bytes, inherited_live_blocks;
+	bool inherited_known;
 	/* part of sum.alloc_*, likewise: allocated before its fork */
 	uint64_t before_blocks, before_bytes;
 	double rate;   /* allocated bytes a second: model_rates() */
@@ -63,6 +66,8 @@ struct process {
 	struct watch *watch; /* owned by processes; NULL = a line only */
 };
 
+/* Of live_*, what it inherited: as it is known now, else as it was at the fork. */
+uint64_t process_inherited(const struct process *p);
 /* bytes since its start or fork */
 uint64_t process_allocated(const struct process *p);
 uint64_t process_allocated_blocks(const struct process *p);
@@ -119,7 +124,8 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
  * Sums over the tree: each inherited block counts once. running: how many run; lines: how many
  * there were in total. Live covers the running ones; when none runs, what all held at their ends. A
  * fork that frees may free its parent's blocks or its own: its own live amount then lies between
- * two bounds.
+ * two bounds, unless its frames tell. Memory that several inherited counts for the oldest one that
+ * runs and has it.
  */
 struct live_range {
 	uint64_t least, most;

@@ -129,13 +129,15 @@ static void take_figures(struct line *l, const struct board_record *r)
 			     relaxed(&r->xfreed_blocks), relaxed(&r->xfreed_bytes) };
 
 	l->p.inherited_bytes = r->inherited_bytes;
-	l->inherited_blocks = r->inherited_blocks;
+	l->p.inherited_blocks = r->inherited_blocks;
 	l->p.before_blocks = r->before_blocks;
 	l->p.before_bytes = r->before_bytes;
 	if (l->p.watch && l->p.exact && !r->xexact)
 		return;
 	if (!l->over) {
+		uint64_t live = l->p.live_bytes, blocks = l->p.live_blocks;
 		line_figures(l, &sum, relaxed(&r->xpeak_bytes));
+		l->p.inherited_known &= l->p.live_bytes == live && l->p.live_blocks == blocks;
 		l->stamp_ns = relaxed(&r->xstamp_ns);
 		l->p.exact = r->xexact != 0;
 	}

@@ -46,8 +46,20 @@ static void take_fork(struct line *l, const struct program *g)
 	l->p.forked = g->forked;
 	l->p.before_blocks = g->before.alloc_blocks;
 	l->p.before_bytes = g->before.alloc_bytes;
-	l->inherited_blocks = rest_of(g->before.alloc_blocks, g->before.free_blocks);
+	l->p.inherited_blocks = rest_of(g->before.alloc_blocks, g->before.free_blocks);
 	l->p.inherited_bytes = rest_of(g->before.alloc_bytes, g->before.free_bytes);
+}
+
+/* A state that is whole knows them exactly, and one that was cut off before that never. */
+static void take_inherited(struct line *l, const struct model *m)
+{
+	struct tally t;
+
+	if (!l->p.forked || !model_inherited(m, &t))
+		return;
+	l->p.inherited_known = true;
+	l->p.inherited_live_bytes = live_bytes(&t);
+	l->p.inherited_live_blocks = live_blocks(&t);
 }
 
 static void take_program(struct line *l, const struct program *g)
@@ -114,6 +126,7 @@ void watches_figures(struct processes *p, struct line *l)
 	line_figures(l, &t->sum, t->peak_bytes);
 	if (!p->board)
 		take_program(l, g);
+	take_inherited(l, m);
 	/* the board names each image; here it may be the next one */
 	if (l->p.id == p->first_now && !l->serial)
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", g->name);

@@ -40,6 +40,10 @@ static void read_hello(struct reader *r)
 		!in->bad && in->at < in->end && mtw_get(in); /* an older agent's ends before */
 	if (r->e.u.hello.forked)
 		r->e.u.hello.before = get_tally(r);
+	r->e.u.hello.inherits_apart =
+		!r->e.u.hello.forked || (!in->bad && in->at < in->end); /* likewise */
+	if (r->e.u.hello.forked && r->e.u.hello.inherits_apart)
+		r->e.u.hello.first_epoch = mtw_get(in);
 	emit(r);
 }
 

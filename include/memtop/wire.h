@@ -50,7 +50,7 @@
  *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch;
  *                 with sampling one more for each rate: WEIGHED names those, their counters are
  *                 estimates
- *        epoch  = starts at 0, advanced by every mark
+ *        epoch  = starts at 0, advanced by every mark, and in the child of a fork
  *        live(slot) = allocated - freed, never negative, in blocks and requested bytes
  *        BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
  *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
@@ -132,8 +132,10 @@ enum mtw_type {
 	 * arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v forked
 	 * (1: from a program that had the agent; it executed nothing since), then, if it is 1, the
 	 * counters of its parents up to the fork: v allocated_blocks, v allocated_bytes, v
-	 * freed_blocks, v freed_bytes. Its own counters include these, and so do its parent's. An
-	 * older agent ends the frame before forked */
+	 * freed_blocks, v freed_bytes. Its own counters include these, and so do its parent's. Then
+	 * v first_epoch: a fork begins one. Slots of earlier epochs hold the inherited blocks, and
+	 * what has become of them; their allocations are the parents', and stay. An older agent
+	 * ends the frame before forked, or before first_epoch (its slots mix both) */
 	MTW_ERROR = 2,
 	/* v code (enum mtw_error), s sentence. The agent closes after it. */
 	MTW_CHALLENGE = 27,
@@ -334,7 +336,9 @@ enum mtw_type {
 	 * figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks, v allocated_bytes, v
 	 * freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at
 	 * its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
-	 * fork), s name, s path, s why (no figures, or no stream) */
+	 * fork), s name, s path, s why (no figures, or no stream), v known (1: HELLO's first_epoch
+	 * tells the next two), v blocks, v bytes of the inherited ones that are live. An older
+	 * memtop ends the frame before known */
 	/* the five below are in key frames (session.h) alone: what a reader of all frames up to
 	 * there would have derived from them */
 	MTW_S_KEY = 137,

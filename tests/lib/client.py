@@ -325,7 +325,18 @@ class Client:
             self.check_sums()
         self.final = bool(v["flags"] & wire.TICK_FINAL)
 
+    def inherited(self):
+        """Of a fork: the counters of the slots that hold what it inherited, in sum."""
+        old = [c for s, c in self.counts.items() if self.slots[s]["epoch"] < self.hello["first_epoch"]]
+        return {key: sum(c[key] for c in old) for key in zero()}
+
     def check_sums(self):
+        before = self.hello and self.hello.get("before")
+        if before and self.hello["first_epoch"] is not None and wire.LOSS_SLOTS not in self.losses:
+            now = self.inherited()
+            for key, value in before.items():
+                if now[key] != value and (key.startswith("allocated") or now[key] < value):
+                    raise WireError(f"{key} of inherited blocks: {now[key]}, and {value} at the fork")
         for key, total in self.sums.items():
             if total != self.totals[key]:
                 raise WireError(f"sum of slots: {key} {total}, TOTALS say {self.totals[key]}")
@@ -339,6 +350,10 @@ class Client:
     def slot_live(self, slot):
         c = self.counts.get(slot) or zero()
         return c["allocated_blocks"] - c["freed_blocks"], c["allocated_bytes"] - c["freed_bytes"]
+
+    @staticmethod
+    def live_of(counts):
+        return counts["allocated_bytes"] - counts["freed_bytes"]
 
     def live_at(self, mark):
         """Slot -> (blocks, bytes) alive at the mark."""

@@ -40,6 +40,7 @@ CODE, SIGNAL, NOWHERE, TRUNCATED = range(4)
 RUNNING, EXITED, SIGNALLED, EXECED = range(4)
 DETACHED = 6
 CLIENT_COMMAND, CLIENT_PROMPT = 1, 2
+LOSS_SLOTS = 1
 E_VERSION, E_ACCESS, E_FRAME, E_BUSY, E_GONE, E_DETACH = range(1, 7)
 
 _COUNTERS = [("allocated_blocks", "v"), ("allocated_bytes", "v"), ("freed_blocks", "v"),
@@ -284,7 +285,11 @@ def decode(kind, body):
         return _get_history(cur)
     if kind not in FRAMES:
         return {}
-    return _get(cur, FRAMES[kind], [0])
+    value = _get(cur, FRAMES[kind], [0])
+    if kind == HELLO and cur.at < len(body) and cur.varint():  # older agents say nothing of forks, or no epoch
+        value["before"] = _get(cur, _COUNTERS, [0])
+        value["first_epoch"] = cur.varint() if cur.at < len(body) else None
+    return value
 
 
 class Splitter:

@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from cli import memtop, one_line, compiled
-from client import preload
+from client import Client, preload, run_watched
 from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
                      need, read_report, recorded, recording, run, start, temporary_folder, test, wait_for)
 from nobody import within_reach
@@ -31,6 +31,34 @@ int main(int argc, char **argv)
 		memset(kept[i] = malloc(1000), 1, 1000);
 	usleep((useconds_t)(atof(argv[2]) * 1e6));
 	return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+# 10,000,000 before two forks, 1,000,000 in each; the second child frees the inherited ones
+INHERITS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <sys/wait.h>
+__attribute__((noinline)) void *early(void) { return malloc(10000000); }
+__attribute__((noinline)) void *late(void) { return malloc(1000000); }
+static void *volatile kept[2];
+int main(void)
+{
+	kept[0] = early();
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			kept[1] = late();
+			if (i)
+				free(kept[0]);
+			printf("%d\n", getpid());
+			fflush(stdout);
+			sleep(WAIT);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	return 0;
 }
 """
 
@@ -165,6 +193,28 @@ def t_a_wrapper_is_not_the_program():
     text = memtop("report", "--full", session).stdout
     assert re.match(r"2 processes: ", text) and re.search(rf"\n\* .* exited 0 +{name} \[{p['pid']}\]  \(below\)\n", text), text
     assert f"\n{name} [{p['pid']}]  exited with status 0" in text, text
+
+
+@test
+def t_inherited_blocks_count_once_by_their_epoch():
+    """Of each child it is known which blocks are its parent's, by stack; live and recorded."""
+    program = run_watched([compiled(INHERITS, "-DWAIT=60")], "listen=@memtop-test.%p", stdout=subprocess.PIPE)
+    for i, inherited in enumerate((10000000, 0)):
+        pid = int(program.stdout.readline())
+        c = Client(f"@memtop-test.{pid}").until_complete()
+        assert c.hello["before"]["allocated_bytes"] >= 10000000 and c.hello["first_epoch"] == 1, c.hello
+        c.until(lambda: c.live_of(c.inherited()) // 1000000 == inherited // 1000000, "the free of an inherited block")
+        old = {s["id"] for s in c.slots.values() if s["epoch"] < 1}
+        sizes = {c.counts[s]["allocated_bytes"]: s in old for s in c.counts if c.counts[s]["allocated_bytes"] >= 1000000}
+        assert sizes == {10000000: True, 1000000: False}, (i, sizes)
+    session = recorded(compiled(INHERITS, "-DWAIT=2"))
+    r = processes(session)
+    tree = r["tree"]
+    assert len([p for p in r["processes"] if p["recorded"]]) == 3, r["processes"]
+    assert 12000000 <= tree["live_bytes"] == tree["live_bytes_most"] < 12100000, tree
+    held = sorted((p["live_bytes"] // 1000000, p["inherited_live_bytes"] // 1000000) for p in r["processes"])
+    assert held == [(1, 0), (10, 0), (11, 10)], r["processes"]
+    assert "a range" not in memtop("report", session).stdout
 
 
 @test

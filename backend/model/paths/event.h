@@ -28,7 +28,8 @@ struct event {
 		struct { uint64_t version, features, pid, uid, start_unix_ns, now_ns, tick_ns;
 			 uint64_t word_bits; struct text arch, exe, agent_version, options;
 			 struct text args[MTW_ARGS_MAX]; size_t arg_count;
-			 bool forked; struct tally before; } hello;
+			 bool forked, inherits_apart; struct tally before;
+			 uint64_t first_epoch; } hello;
 		struct { uint64_t code; struct text text; } error;
 		struct totals totals;
 		struct { uint64_t seq, time_ns; uint32_t flags; } tick;

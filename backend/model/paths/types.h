@@ -233,6 +233,10 @@ struct program {
 	size_t arg_count;
 	bool forked;         /* a fork without exec; always false with older agents */
 	struct tally before; /* part of the totals from before the fork, shared with its parent */
+	/* Slots of earlier epochs hold what it inherited; 0: none does. Not inherits_apart: a fork
+	 * with an older agent, whose slots mix inherited blocks with its own; then 0, too. */
+	uint64_t first_epoch;
+	bool inherits_apart;
 };
 
 struct peak_instant { /* of the agent's snapshot of the heap's peak */

@@ -68,5 +68,7 @@ void program_take(struct program *p, const struct event *e)
 		p->args[i] = text_own(e->u.hello.args[i]);
 	p->forked = e->u.hello.forked;
 	p->before = e->u.hello.before;
+	p->inherits_apart = e->u.hello.inherits_apart;
+	p->first_epoch = e->u.hello.first_epoch;
 	p->name = name_of(p);
 }

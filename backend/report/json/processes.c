@@ -32,6 +32,9 @@ static void set_figures(json_t *o, const struct process *p)
 	set_number(o, "allocated_blocks", process_allocated_blocks(p));
 	set_number(o, "peak_bytes", p->peak_bytes);
 	set_number(o, "inherited_bytes", p->inherited_bytes);
+	set(o, "inherited_live_bytes",
+	    p->inherited_known || !p->forked ? json_integer((json_int_t)process_inherited(p))
+					     : json_null());
 	set(o, "exact", json_boolean(p->exact));
 	set(o, "recorded", json_boolean(p->recorded));
 }

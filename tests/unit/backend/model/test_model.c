@@ -60,6 +60,60 @@ TEST(inclusive_sums_by_hand)
 	model_free(m);
 }
 
+static int greet(struct model *m, bool apart, uint64_t first_epoch)
+{
+	struct event e = { .type = MTW_HELLO };
+
+	e.u.hello.pid = 7;
+	e.u.hello.exe = e.u.hello.arch = e.u.hello.agent_version = e.u.hello.options =
+		made_text("");
+	e.u.hello.forked = true;
+	e.u.hello.inherits_apart = apart;
+	e.u.hello.first_epoch = first_epoch;
+	return model_apply(m, &e, &made_err);
+}
+
+/* Slots of epochs before the fork's first: 0 and 1 of 0 to 2. */
+TEST(what_a_fork_inherited)
+{
+	struct tally sum;
+
+	for (int apart = 0; apart < 2; apart++) {
+		struct model *m = family();
+		CHECK(!model_inherited(m, &sum)); /* nobody greeted */
+		CHECK_EQ(greet(m, apart, apart ? 2 : 0), 0);
+		made_slot(m, 3, 4, 1);
+		made_slot(m, 4, 4, 2);
+		made_counts(m, 1, 10, 1000, 4, 400);
+		made_counts(m, 3, 5, 50, 0, 0);
+		made_counts(m, 4, 100, 10000, 0, 0);
+		tick(m, 1);
+		CHECK(!model_inherited(m, &sum)); /* the first state comes */
+		made_tick(m, 2 * TICK, MTW_TICK_COMPLETE);
+		CHECK_EQ(model_inherited(m, &sum), apart);
+		CHECK_EQ(live_bytes(&sum), apart ? 650 : 0);
+		CHECK_EQ(sum.alloc_blocks, apart ? 15 : 0);
+		made_counts(m, 3, 5, 50, 5, 50); /* the child frees */
+		made_counts(m, 4, 101, 10100, 0, 0);
+		tick(m, 3);
+		model_inherited(m, &sum);
+		CHECK_EQ(live_bytes(&sum), apart ? 600 : 0);
+		/* a renewed link */
+		CHECK_EQ(greet(m, apart, apart ? 2 : 0), 0);
+		CHECK(!model_inherited(m, &sum));
+		made_tick(m, 4 * TICK, MTW_TICK_COMPLETE);
+		CHECK_EQ(model_inherited(m, &sum), apart);
+		CHECK_EQ(live_bytes(&sum), apart ? 600 : 0);
+		CHECK_EQ(greet(m, true, 1), 0); /* an older memtop's key frame said less */
+		made_tick(m, 5 * TICK, MTW_TICK_COMPLETE);
+		CHECK(model_inherited(m, &sum));
+		CHECK_EQ(live_bytes(&sum), 600);
+		CHECK_EQ(sum.alloc_blocks, 10);
+		tick(m, 6);
+		model_free(m);
+	}
+}
+
 static int filter(struct model *m, uint32_t index, uint64_t since, uint64_t sample)
 {
 	struct event e = { .type = MTW_FILTER };

@@ -491,6 +491,85 @@ TEST(what_a_fork_freed_was_inherited_or_its_own)
 	leave();
 }
 
+/* A first process that ends before its forks, and what each line is: forked from which line
+ * (index), inherited at its fork, live now, runs. Blocks that several have count for the oldest
+ * that runs. */
+TEST(inherited_blocks_of_those_that_ended)
+{
+	static const struct {
+		const char *what;
+		struct {
+			int parent; /* -1: the first */
+			uint64_t inherited, live;
+			bool ended;
+		} line[5];
+		size_t count;
+		uint64_t live;
+	} cases[] = {
+		{ "a parent that runs",
+		  { { -1, 0, 1000, false }, { 0, 1000, 1100, false } },
+		  2,
+		  1100 },
+		{ "a daemon", { { -1, 0, 1000, true }, { 0, 1000, 1100, false } }, 2, 1100 },
+		{ "workers without a master",
+		  { { -1, 0, 1000, true }, { 0, 1000, 1100, false }, { 0, 1000, 1030, false } },
+		  3,
+		  1130 },
+		{ "the oldest worker ended",
+		  { { -1, 0, 1000, true },
+		    { 0, 1000, 1100, true },
+		    { 0, 1000, 1030, false },
+		    { 0, 1000, 1004, false } },
+		  4,
+		  1034 },
+		{ "a grandchild, whose parent ended, has 200 from that",
+		  { { -1, 0, 1000, true },
+		    { 0, 1000, 1100, false },
+		    { 0, 1000, 1200, true },
+		    { 2, 1200, 1250, false } },
+		  4,
+		  1350 },
+		{ "a grandchild of a parent that runs",
+		  { { -1, 0, 1000, true },
+		    { 0, 1000, 1100, false },
+		    { 0, 1000, 1200, false },
+		    { 2, 1200, 1250, false } },
+		  4,
+		  1350 },
+	};
+
+	pid_t pids[5] = { getpid() };
+	for (size_t i = 1; i < 5; i++)
+		if (!(pids[i] = fork())) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				pause();
+		}
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		enter();
+		for (uint32_t i = 0; i < cases[c].count; i++) {
+			int parent = cases[c].line[i].parent;
+			struct board_record *r =
+				claim(i, BOARD_RUNNING, (unsigned)pids[i],
+				      parent < 0 ? BOARD_NONE : (uint32_t)parent, "p");
+			r->forked = parent >= 0;
+			r->before_bytes = r->inherited_bytes = cases[c].line[i].inherited;
+			r->xalloc_bytes = cases[c].line[i].live;
+			WAIT_FOR(processes_find(tree, i + 1) &&
+				 processes_find(tree, i + 1)->live_bytes == cases[c].line[i].live);
+		}
+		struct processes_sum sum;
+		for (uint32_t i = 0; i < cases[c].count; i++)
+			if (cases[c].line[i].ended)
+				ends(record(i), BOARD_EXIT, 0, cases[c].line[i].live, 0);
+		WAIT_FOR((processes_total(tree, &sum), sum.bytes.least == cases[c].live));
+		CHECK_EQ(sum.bytes.most, cases[c].live);
+		leave();
+	}
+	for (size_t i = 1; i < 5; i++)
+		kill(pids[i], SIGKILL);
+}
+
 /* --- of a file */
 
 static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags,

@@ -104,6 +104,15 @@ TEST(a_greeting_tells_of_the_fork_or_nothing_of_it)
 	CHECK_EQ(seen[0].u.hello.before.alloc_bytes, 900);
 	CHECK_EQ(seen[0].u.hello.before.free_blocks, 4);
 	CHECK_EQ(seen[0].u.hello.before.free_bytes, 400);
+	CHECK(!seen[0].u.hello.inherits_apart); /* an older agent's fork mixes them */
+	CHECK_EQ(seen[0].u.hello.first_epoch, 0);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 1, 9, 900, 4, 400, 3), 0);
+	CHECK(seen[0].u.hello.inherits_apart);
+	CHECK_EQ(seen[0].u.hello.first_epoch, 3);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 0), 0); /* one that was executed inherits nothing */
+	CHECK(seen[0].u.hello.inherits_apart);
+	CHECK_EQ(seen[0].u.hello.first_epoch, 0);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 1, 9, 900, 4, 400, 3, 77), 0); /* a later agent's */
 	CHECK_EQ(READ(MTW_HELLO, HELLO, 1, 9, 900, 4), -1);
 	CHECK_EQ(READ(MTW_HELLO, HELLO, 0, 0, 0, 0, 0, 1, 2, 3), 0); /* a later agent's */
 }
