@@ -30,11 +30,11 @@ static uint64_t inherited_of(const struct judging *j)
 	return j->line ? j->line->inherited_bytes : 0;
 }
 
-static bool counts(void *arg, const struct report_stack *s)
+static bool counts(void *arg, uint32_t stack)
 {
 	const struct judging *j = arg;
 
-	return !j->suppressed[s->stack];
+	return !j->suppressed[stack];
 }
 
 static void sum_up(struct judging *j, struct heap_sums *h)
@@ -43,9 +43,12 @@ static void sum_up(struct judging *j, struct heap_sums *h)
 	uint64_t live = live_bytes(&t->sum);
 	struct err unused; /* only of marks */
 
-	for (size_t i = 0; i < j->report->stack_count; i++)
-		if (!counts(j, &j->report->stacks[i]))
-			live = check_own(live, live_bytes(&j->report->stacks[i].sum));
+	for (uint32_t k = 0; k < j->report->heap->sums->stacks; k++) {
+		struct tally held = heap_of_stack(j->report->heap, k);
+
+		if (!counts(j, k))
+			live = check_own(live, live_bytes(&held));
+	}
 	*h = (struct heap_sums){
 		.side = side_new(j->watch,
 				 &(struct side_options){
@@ -259,25 +262,15 @@ static void find_stacks(struct comparison *x)
 	}
 }
 
-static const struct report_stack *report_stack_of(const struct comparison *x, uint32_t stack)
-{
-	const struct report *r = x->j->report;
-	uint32_t number = x->now->stacks[stack].number;
-
-	for (size_t i = 0; i < r->stack_count; i++)
-		if (r->stacks[i].stack == number)
-			return &r->stacks[i];
-	BUG("stack %u of a side is not in its report", stack);
-}
-
-static void add_stack(const struct comparison *x, struct check_verdict *v,
-		      const struct report_stack *s)
+/* stack: the side's number */
+static void add_stack(const struct comparison *x, struct check_verdict *v, uint32_t stack)
 {
 	struct check_stack *to = &v->stacks[v->stack_count++];
+	struct tally held = side_sum(x->now, stack);
 
-	judging_copy(x->j, s->stack, to);
-	to->bytes = (int64_t)live_bytes(&s->sum);
-	to->blocks = (int64_t)live_blocks(&s->sum);
+	judging_copy(x->j, x->now->stacks[stack].number, to);
+	to->bytes = (int64_t)live_bytes(&held);
+	to->blocks = (int64_t)live_blocks(&held);
 	v->estimate |= to->estimate;
 }
 
@@ -310,18 +303,17 @@ static void judge_site(struct comparison *x, const struct diff_row *r)
 {
 	const struct site_stacks *s =
 		&x->sites[map_get(&x->of_site, diff_site(x->diff, r->stack), 0) - 1];
-	const struct report_stack *heaviest = report_stack_of(x, s->stack[0]);
 	struct past_bytes before = bytes_before(x, r);
 	char key[EXPECTED_KEY_MAX];
 
-	report_site_key(x->j->report, heaviest->stack, key);
+	report_site_key(x->j->report, x->now->stacks[s->stack[0]].number, key);
 	struct check_verdict *v = add(x->j->check, x->j->process, key);
 	v->before = summary(&before);
 	v->blocks = (int64_t)live_blocks(sum_now(x, r));
 	check_compare(v, (int64_t)live_bytes(sum_now(x, r)), most_of_site(x, r));
 	v->stacks = xcalloc(STACKS_SHOWN, sizeof *v->stacks);
 	for (uint32_t i = 0; i < s->count; i++)
-		add_stack(x, v, i ? report_stack_of(x, s->stack[i]) : heaviest);
+		add_stack(x, v, s->stack[i]);
 }
 
 /* Rows come with the largest change first. */

@@ -62,7 +62,7 @@ static void find_suppressed(struct judging *j)
 	memset(of_site, 0xff, r->names->first[r->names->locations] * sizeof *of_site); /* NO_ID */
 	j->suppressed = xcalloc(r->heap->sums->stacks + 1ul, sizeof *j->suppressed);
 	for (size_t i = 0; i < r->stack_count; i++) {
-		uint32_t k = r->stacks[i].stack, site = own ? report_site(r, k) : NO_ID, rule = 0;
+		uint32_t k = r->order[i], site = own ? report_site(r, k) : NO_ID, rule = 0;
 
 		if (site != NO_ID && of_site[site] == NO_ID)
 			of_site[site] = expected_as(j, k);
@@ -76,8 +76,9 @@ static void find_suppressed(struct judging *j)
 		j->suppressed[k] = rule;
 		if (!rule)
 			continue;
-		j->check->suppressed[rule - 1].live_bytes += live_bytes(&r->stacks[i].sum);
-		j->check->suppressed[rule - 1].live_blocks += live_blocks(&r->stacks[i].sum);
+		struct tally held = heap_of_stack(r->heap, k);
+		j->check->suppressed[rule - 1].live_bytes += live_bytes(&held);
+		j->check->suppressed[rule - 1].live_blocks += live_blocks(&held);
 	}
 	free(frames);
 	free(of_site);
@@ -169,7 +170,7 @@ static bool cover_library(struct judging *j, const struct limit *l, bool *covere
 	bool any = is_loaded(j, l);
 
 	for (size_t i = 0; i < j->report->stack_count; i++) {
-		uint32_t k = j->report->stacks[i].stack;
+		uint32_t k = j->report->order[i];
 
 		any |= covered[k] =
 			pattern_matches(l->pattern, report_owner(j->report, k)->name, false);

@@ -151,22 +151,21 @@ static int go_to_mark(struct making *x, struct err *err)
 	return 0;
 }
 
-static void take_stack(struct making *x, const struct report_stack *r)
+static void take_stack(struct making *x, uint32_t stack)
 {
 	struct side *s = x->s;
 	struct side_stack *to = &s->stacks[s->stack_count];
-	const struct owner *o = owners_of_node(x->r->owners, r->leaf);
-	struct tally sum = heap_of_stack(s->heap, r->stack);
+	const struct owner *o = report_owner(x->r, stack);
+	struct tally sum = heap_of_stack(s->heap, stack);
 	uint32_t frame;
 
 	if (!sum.alloc_blocks && !sum.alloc_bytes)
 		return; /* not yet at that mark */
-	*to = (struct side_stack){ .number = r->stack,
-				   .owner = string_pool_keep(x->pool, o->name) };
+	*to = (struct side_stack){ .number = stack, .owner = string_pool_keep(x->pool, o->name) };
 	to->owner_key = o->module < s->module_count && s->modules[o->module].role
 				? s->modules[o->module].role
 				: to->owner;
-	to->site = heap_site_node(s->heap->skeleton, s->names, r->stack, &frame);
+	to->site = heap_site_node(s->heap->skeleton, s->names, stack, &frame);
 	if (frame != NO_ID)
 		to->site_frame = frame - s->names->first[side_location(s, to->site)];
 	tally_add(&s->totals, &sum);
@@ -182,8 +181,8 @@ static int take_heap(struct making *x, struct err *err)
 	s->heap = x->mark ? heap_new(&x->r->columns, NULL) : heap_hold(x->r->heap);
 	s->stacks = xcalloc(x->r->stack_count + 1, sizeof *s->stacks);
 	for (size_t i = 0; i < x->r->stack_count; i++)
-		if (!x->o->counts || x->o->counts(x->o->arg, &x->r->stacks[i]))
-			take_stack(x, &x->r->stacks[i]);
+		if (!x->o->counts || x->o->counts(x->o->arg, x->r->order[i]))
+			take_stack(x, x->r->order[i]);
 	return 0;
 }
 

@@ -80,14 +80,13 @@ static inline const struct side_module *side_module(const struct side *s, uint32
 }
 
 struct report;
-struct report_stack;
 
 struct side_options {
 	const char *label;
 	uint32_t mark;         /* see below */
 	struct report *report; /* of the watch; borrowed; NULL: one is made */
 	/* does a stack count? NULL: all do. Totals are those of the stacks that count */
-	bool (*counts)(void *arg, const struct report_stack *s);
+	bool (*counts)(void *arg, uint32_t stack);
 	void *arg;
 };
 

@@ -243,10 +243,10 @@ static bool is_named(const struct site *s, const char *name)
 	return (s->name && !strcmp(s->name, name)) || (s->function && !strcmp(s->function, name));
 }
 
-static bool is_of(struct query *q, const struct report_stack *s, const struct site *list, size_t n,
+static bool is_of(struct query *q, uint32_t leaf, const struct site *list, size_t n,
 		  const char *name)
 {
-	uint32_t id = query_site_of(q, s->leaf);
+	uint32_t id = query_site_of(q, leaf);
 	size_t i = 0;
 
 	while (i < n && list[i].id != id)
@@ -262,9 +262,12 @@ static size_t put_stacks(struct tool_view *v, struct report *r, const char *name
 	const struct site *list = NULL;
 	size_t n = query_sites(v->query, BY_LIVE, false, true, &list), found = 0;
 
-	for (size_t i = 0; i < r->stack_count; i++)
-		if (is_of(v->query, &r->stacks[i], list, n, name) && found++ < limit)
-			text_stack(&p, &r->stacks[i]);
+	for (size_t i = 0; i < r->stack_count; i++) {
+		struct report_stack s = report_stack(r, r->order[i]);
+
+		if (is_of(v->query, s.leaf, list, n, name) && found++ < limit)
+			text_stack(&p, &s);
+	}
 	put_rest(out, limit, found);
 	return found;
 }

@@ -109,35 +109,43 @@ static void count_cut(struct report *r, const struct ending *end)
 			r->cuts[i].reason == end->reason && r->cuts[i].module == end->module;
 }
 
-/* h's stack k. */
-static struct report_stack stack_of(const struct heap *h, const struct ending *ends, uint32_t k)
+struct report_stack report_stack(const struct report *r, uint32_t stack)
 {
-	uint32_t node = h->skeleton->node_of_stack[k];
+	return (struct report_stack){ .leaf = r->heap->skeleton->id[report_node(r, stack)],
+				      .stack = stack,
+				      .sum = heap_of_stack(r->heap, stack),
+				      .estimate = bit_of(r->heap->sums->estimate_bits, stack) };
+}
 
-	return (struct report_stack){ .leaf = h->skeleton->id[node],
-				      .stack = k,
-				      .sum = heap_of_stack(h, k),
-				      .estimate = bit_of(h->sums->estimate_bits, k),
-				      .truncated = ends[node].reason };
+/* A cut stack is a child of the root that is named by its reason. */
+uint32_t report_truncated(const struct report *r, uint32_t stack)
+{
+	const struct skeleton *s = r->heap->skeleton;
+	uint32_t n = report_node(r, stack);
+
+	while (n && s->parent[n])
+		n = s->parent[n];
+	const struct location *at = n ? model_location(r->model, s->location[n]) : NULL;
+	return at && at->kind == MTW_NODE_TRUNCATED ? (uint32_t)at->offset : MTW_TRUNC_NONE;
 }
 
 static void gather_stacks(struct report *r)
 {
 	struct ending *ends = endings(r);
-	uint32_t count = r->heap->skeleton->stacks, *order = xmalloc((count + 1ul) * sizeof *order);
+	uint32_t count = r->heap->skeleton->stacks;
 
 	r->cut_count = quality_cuts(r->model, &r->cuts);
-	r->stacks = xmalloc((count + 1ul) * sizeof *r->stacks);
-	heap_order(r->heap, order);
+	r->order = xmalloc((count + 1ul) * sizeof *r->order);
+	heap_order(r->heap, r->order);
 	for (uint32_t i = 0; i < count; i++) {
-		struct report_stack s = stack_of(r->heap, ends, order[i]);
+		uint32_t k = r->order[i];
+		struct tally sum = heap_of_stack(r->heap, k);
 
-		if (!s.sum.alloc_blocks && !s.sum.alloc_bytes)
+		if (!sum.alloc_blocks && !sum.alloc_bytes)
 			continue;
-		r->stacks[r->stack_count++] = s;
-		count_cut(r, &ends[r->heap->skeleton->node_of_stack[order[i]]]);
+		r->order[r->stack_count++] = k;
+		count_cut(r, &ends[report_node(r, k)]);
 	}
-	free(order);
 	free(ends);
 }
 
@@ -167,22 +175,20 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 	*count = 0;
 	if (!h)
 		return NULL;
-	struct ending *ends = endings(r);
-	uint32_t *order = xmalloc((h->sums->stacks + 1ul) * sizeof *order);
-	struct report_stack *list = xmalloc((h->sums->stacks + 1ul) * sizeof *list);
-	heap_order(h, order);
-	for (uint32_t i = 0; i < h->sums->stacks; i++) {
-		struct report_stack s = stack_of(h, ends, order[i]);
+	struct report_stack *list = NULL;
+	size_t room = 0;
+	GROW(list, room, 1);
+	for (size_t i = 0; i < r->stack_count; i++) {
+		struct change c = heap_change_of_stack(h, r->order[i]);
 
-		s.change = heap_change_of_stack(h, order[i]);
 		if (o->window)
-			s.change.gone_blocks = s.change.gone_bytes = 0;
-		if (s.change.born_blocks | s.change.gone_blocks | s.change.born_bytes |
-		    s.change.gone_bytes)
-			list[(*count)++] = s;
+			c.gone_blocks = c.gone_bytes = 0;
+		if (!(c.born_blocks | c.gone_blocks | c.born_bytes | c.gone_bytes))
+			continue;
+		GROW(list, room, *count + 1);
+		list[*count] = report_stack(r, r->order[i]);
+		list[(*count)++].change = c;
 	}
-	free(order);
-	free(ends);
 	heap_drop(h);
 	return list;
 }
@@ -191,7 +197,7 @@ const struct owner *report_owner(const struct report *r, uint32_t stack)
 {
 	const struct skeleton *s = r->heap->skeleton;
 
-	return owners_of_node(r->owners, s->id[s->node_of_stack[stack]]);
+	return owners_of_node(r->owners, s->id[report_node(r, stack)]);
 }
 
 /* --- warnings */
@@ -214,8 +220,10 @@ static void warn_incomplete(struct report *r)
 	const struct tally *all = &model_totals(r->model)->sum;
 	struct tally held = { 0 };
 
-	for (size_t i = 0; i < r->stack_count; i++)
-		tally_add(&held, &r->stacks[i].sum);
+	for (size_t i = 0; i < r->stack_count; i++) {
+		struct tally sum = heap_of_stack(r->heap, r->order[i]);
+		tally_add(&held, &sum);
+	}
 	if (!memcmp(&held, all, sizeof held))
 		return;
 	add_warning(r, xasprintf("The state is incomplete: its stacks hold %s of the %s bytes that "
@@ -313,12 +321,16 @@ static void warn_emergency_pool(struct report *r)
 {
 	char n[FORMAT_NUMBER];
 
-	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
-		if (!report_emergency_pool(r, r->stacks[i].stack))
+	for (size_t i = 0; i < r->stack_count; i++) {
+		struct tally held = heap_of_stack(r->heap, r->order[i]);
+
+		if (live_bytes(&held) <= 4096)
+			return;
+		if (!report_emergency_pool(r, r->order[i]))
 			continue;
 		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
 					 "not a leak.",
-					 format_count(n, live_bytes(&r->stacks[i].sum))));
+					 format_count(n, live_bytes(&held))));
 		return;
 	}
 }
@@ -433,7 +445,7 @@ void report_free(struct report *r)
 	for (size_t i = 0; i < r->warning_count; i++)
 		free(r->warnings[i]);
 	free(r->warnings);
-	free(r->stacks);
+	free(r->order);
 	free(r->cuts);
 	heap_drop(r->heap);
 	heap_names_drop(r->names);

@@ -18,7 +18,6 @@ struct report_stack {
 	uint32_t leaf;        /* the wire's id of its last node: the stack's id */
 	uint32_t stack;       /* its number in the report's call tree */
 	bool estimate;        /* a part of sum was sampled */
-	uint32_t truncated;   /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
 	struct tally sum;     /* all blocks that this stack allocated */
 	struct change change; /* in changes only */
 };
@@ -27,11 +26,12 @@ struct report {
 	const struct model *model;
 	unsigned pid, inner_pid; /* watch_pid() */
 	struct symbols *symbols;
-	struct owners *owners;       /* owned */
-	struct heap_names *names;    /* held */
-	struct columns columns;      /* siblings by the names of their frames */
-	struct heap *heap;           /* held */
-	struct report_stack *stacks; /* by live bytes, then by frames, outermost first; owned */
+	struct owners *owners;    /* owned */
+	struct heap_names *names; /* held */
+	struct columns columns;   /* siblings by the names of their frames */
+	struct heap *heap;        /* held */
+	uint32_t *order;          /* stacks that allocated: by live bytes, then by frames,
+				   * outermost first; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
 	struct cut *cuts; /* with their stacks counted; owned */
@@ -44,10 +44,14 @@ struct report {
 struct report *report_new(struct watch *w);
 void report_free(struct report *r);
 
+/* A stack by its number: as it is now, without a change. */
+struct report_stack report_stack(const struct report *r, uint32_t stack);
+/* Why it ends early; enum mtw_truncation, MTW_TRUNC_NONE = it is whole. */
+uint32_t report_truncated(const struct report *r, uint32_t stack);
 /* The node of the report's call tree that the stack ends at. */
-static inline uint32_t report_node(const struct report *r, const struct report_stack *s)
+static inline uint32_t report_node(const struct report *r, uint32_t stack)
 {
-	return r->heap->skeleton->node_of_stack[s->stack];
+	return r->heap->skeleton->node_of_stack[stack];
 }
 
 /* A snapshot of the same stacks with its changes between two marks (o->from, o->to). NULL and *err

@@ -8,12 +8,11 @@
 
 static void end(struct shown *x)
 {
-	if (x->changes)
-		free(x->stacks);
+	free(x->changed);
 	free(x->label_of);
 	report_free(x->report);
 	x->report = NULL;
-	x->stacks = NULL;
+	x->changed = NULL;
 	x->label_of = NULL;
 }
 
@@ -23,12 +22,11 @@ int shown_next(struct shown *x, struct watch *w, const struct report_options *o,
 	x->report = report_new(w);
 	x->changes = o->changes;
 	if (o->changes) {
-		x->stacks = report_changes(x->report, o, &x->count, err);
+		x->changed = report_changes(x->report, o, &x->count, err);
 	} else {
-		x->stacks = x->report->stacks;
 		x->count = x->report->stack_count;
 	}
-	if (!x->stacks && o->changes) {
+	if (!x->changed && o->changes) {
 		shown_close(x);
 		return -1;
 	}
@@ -99,9 +97,9 @@ uint32_t *shown_names(struct shown *x)
 	return list;
 }
 
-size_t shown_frames(struct shown *x, const struct report_stack *s)
+size_t shown_frames(struct shown *x, uint32_t stack)
 {
-	size_t count = report_frames(x->report, s->stack, x->walked);
+	size_t count = report_frames(x->report, stack, x->walked);
 
 	for (size_t i = 0; i < count; i++) {
 		const struct report_frame *f = &x->walked[i];

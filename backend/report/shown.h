@@ -23,9 +23,9 @@ struct shown_frame {
 
 struct shown {
 	struct report *report;
-	struct report_stack *stacks; /* the report's, or ours */
+	struct report_stack *changed; /* of a change; owned */
 	size_t count;
-	bool changes;               /* net figures count, and the stacks are ours */
+	bool changes;               /* net figures count */
 	struct shown_frame *frames; /* REPORT_FRAMES: the last asked stack */
 	struct report_frame *walked;
 	struct string_pool texts;
@@ -41,11 +41,16 @@ int shown_open(struct shown *x, struct watch *w, const struct report_options *o,
 int shown_next(struct shown *x, struct watch *w, const struct report_options *o, struct err *err);
 void shown_close(struct shown *x);
 
+/* The stacks, in the report's order: i < count. */
+static inline struct report_stack shown_stack(const struct shown *x, size_t i)
+{
+	return x->changes ? x->changed[i] : report_stack(x->report, x->report->order[i]);
+}
 /*
  * A stack's frames, innermost first, in x->frames; the last one of a cut stack is named "[cut:
  * REASON]". Frames of one function and file have one name, whatever their pc.
  */
-size_t shown_frames(struct shown *x, const struct report_stack *s);
+size_t shown_frames(struct shown *x, uint32_t stack);
 /* By frame of the report's names: its label; and room for one more. free() it. */
 uint32_t *shown_names(struct shown *x);
 /* A label's number, as in shown_frame.name; foreign text, which is cleaned and copied. */

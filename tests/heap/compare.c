@@ -119,6 +119,20 @@ static void compare_frame(uint32_t leaf, const struct frame_out *a, const struct
 	equal("a frame", leaf, x, y, sizeof x);
 }
 
+/* The call site's key for rules. */
+static void compare_key(struct query *q, const struct report *r, uint32_t leaf, uint32_t stack)
+{
+	char a[EXPECTED_KEY_MAX] = "", b[EXPECTED_KEY_MAX] = "";
+	uint64_t want = true, got;
+
+	if (!leaf)
+		return; /* blocks without a stack */
+	query_stack_key(q, leaf, a);
+	report_site_key(r, stack, b);
+	got = !strcmp(a, b);
+	equal("the key for rules", leaf, &want, &got, sizeof want);
+}
+
 /* All stacks of a report: its frames of each, and the query's. */
 static void compare_frames(struct watch *w)
 {
@@ -128,12 +142,14 @@ static void compare_frames(struct watch *w)
 	struct frame_out *a = calloc(2 * MOST, sizeof *a), *b = a + MOST;
 
 	for (size_t i = 0; i < r->stack_count; i++) {
-		uint64_t n[2] = { query_stack(q, r->stacks[i].leaf, a, MOST),
-				  report_stack_frames(r, r->stacks[i].stack, b, MOST) };
+		uint32_t leaf = report_stack(r, r->order[i]).leaf;
+		uint64_t n[2] = { query_stack(q, leaf, a, MOST),
+				  report_stack_frames(r, r->order[i], b, MOST) };
 
-		equal("the number of frames", r->stacks[i].leaf, &n[0], &n[1], sizeof n[0]);
+		equal("the number of frames", leaf, &n[0], &n[1], sizeof n[0]);
+		compare_key(q, r, leaf, r->order[i]);
 		for (uint64_t k = 0; k < n[0] && k < n[1]; k++)
-			compare_frame(r->stacks[i].leaf, &a[k], &b[k]);
+			compare_frame(leaf, &a[k], &b[k]);
 	}
 	free(a);
 	query_free(q);

@@ -347,7 +347,7 @@ static void put_stack(struct printer *p, const struct report_stack *s, bool chan
 	stream_flag(out, "expected", is_expected(p, s->stack));
 	if (change)
 		put_change(p, &s->change);
-	stream_text(out, "truncated", reason_text(p, s->truncated));
+	stream_text(out, "truncated", reason_text(p, report_truncated(p->report, s->stack)));
 	stream_open(out, "frames", '[');
 	for (size_t i = 0; i < count; i++)
 		put_frame(p, &p->frames[i]);
@@ -363,13 +363,13 @@ static void stacks(struct printer *p, size_t which)
 
 	stream_list_begin(&p->stream, "stacks");
 	for (size_t i = 0; i < p->report->stack_count; i++) {
-		const struct report_stack *s = &p->report->stacks[i];
+		struct report_stack s = report_stack(p->report, p->report->order[i]);
 
-		if (stacks_list(which, i, &s->sum)) {
-			put_stack(p, s, false);
+		if (stacks_list(which, i, &s.sum)) {
+			put_stack(p, &s, false);
 			continue;
 		}
-		tally_add(&omitted, &s->sum);
+		tally_add(&omitted, &s.sum);
 		count++;
 	}
 	stream_list_end(&p->stream);

@@ -100,9 +100,9 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	}
 	if (n > i)
 		fprintf(p->out, "%*s... %zu frame%s more\n", INDENT, "", n - i, format_s(n - i));
-	if (s->truncated)
-		fprintf(p->out, "%*s(ends early: %s)\n", INDENT, "",
-			report_truncation(s->truncated));
+	uint32_t truncated = report_truncated(p->report, s->stack);
+	if (truncated)
+		fprintf(p->out, "%*s(ends early: %s)\n", INDENT, "", report_truncation(truncated));
 }
 
 void text_stack(const struct page *p, const struct report_stack *s)
@@ -128,18 +128,22 @@ void text_stacks(const struct page *p)
 
 	page_title(p, "The stacks that hold most, innermost frame first");
 	for (; shown < r->stack_count && shown < STACKS_SHOWN; shown++) {
-		if (!live_bytes(&r->stacks[shown].sum))
+		struct report_stack s = report_stack(r, r->order[shown]);
+
+		if (!live_bytes(&s.sum))
 			break;
-		text_stack(p, &r->stacks[shown]);
+		text_stack(p, &s);
 	}
 	if (!shown)
 		fputs("         0  nothing is live\n", p->out);
 	struct more more = { 0 };
 	size_t left = 0;
 	for (size_t i = shown; i < r->stack_count; i++) {
-		more.bytes += live_bytes(&r->stacks[i].sum);
-		more.estimate |= r->stacks[i].estimate && live_bytes(&r->stacks[i].sum);
-		left += live_blocks(&r->stacks[i].sum) != 0;
+		struct report_stack s = report_stack(r, r->order[i]);
+
+		more.bytes += live_bytes(&s.sum);
+		more.estimate |= s.estimate && live_bytes(&s.sum);
+		left += live_blocks(&s.sum) != 0;
 	}
 	if (left)
 		fprintf(p->out, "%10s  in %s more stack%s\n",

@@ -69,7 +69,7 @@ static void put_site(struct shown *x, size_t count, FILE *out)
 
 static void put_row(struct shown *x, const struct report_stack *s, FILE *out)
 {
-	size_t count = shown_frames(x, s);
+	size_t count = shown_frames(x, s->stack);
 
 	fprintf(out, "%" PRIu32 ",", s->leaf);
 	put_numbers(x, s, out);
@@ -98,17 +98,17 @@ static void put_rows(struct shown *x, size_t which, FILE *out)
 	size_t left = 0;
 
 	if (x->changes && which < STACKS_ALL)
-		qsort(x->stacks, x->count, sizeof *x->stacks, by_growth);
+		qsort(x->changed, x->count, sizeof *x->changed, by_growth);
 	for (size_t i = 0; i < x->count; i++) {
-		const struct report_stack *s = &x->stacks[i];
+		const struct report_stack s = shown_stack(x, i);
 
-		if (stacks_list(which, i, &s->sum)) {
-			put_row(x, s, out);
+		if (stacks_list(which, i, &s.sum)) {
+			put_row(x, &s, out);
 			continue;
 		}
-		tally_add(&rest.sum, &s->sum);
-		change_add(&rest.change, &s->change);
-		rest.estimate |= s->estimate;
+		tally_add(&rest.sum, &s.sum);
+		change_add(&rest.change, &s.change);
+		rest.estimate |= s.estimate;
 		left++;
 	}
 	if (!left)

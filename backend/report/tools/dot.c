@@ -30,10 +30,10 @@ static uint64_t *bytes_of_nodes(const struct graph *g, const struct merged *m)
 	uint64_t *bytes = xcalloc(m->count, sizeof *bytes);
 
 	for (size_t i = 0; i < g->x->count; i++) {
-		int64_t grown = shown_bytes(g->x, &g->x->stacks[i]);
+		struct report_stack s = shown_stack(g->x, i);
+		int64_t grown = shown_bytes(g->x, &s);
 
-		bytes[m->of_node[report_node(r, &g->x->stacks[i])]] +=
-			grown > 0 ? (uint64_t)grown : 0;
+		bytes[m->of_node[report_node(r, s.stack)]] += grown > 0 ? (uint64_t)grown : 0;
 	}
 	for (uint32_t i = m->count; i-- > 1;)
 		bytes[m->parent[i]] += bytes[i];

@@ -27,9 +27,9 @@ static void put_frame(FILE *out, const char *name)
 		putc(*name == ';' ? ':' : *name, out);
 }
 
-static void put_stack(struct shown *x, const struct report_stack *s, FILE *out)
+static void put_stack(struct shown *x, uint32_t stack, FILE *out)
 {
-	for (size_t i = shown_frames(x, s); i-- > 0;) {
+	for (size_t i = shown_frames(x, stack); i-- > 0;) {
 		put_frame(out, x->labels[x->frames[i].name]);
 		putc(i ? ';' : ' ', out);
 	}
@@ -65,7 +65,7 @@ static void put_ends(struct shown *x, const struct report_options *o, FILE *out)
 
 		if (!was && !is)
 			continue;
-		put_stack(x, &(struct report_stack){ .stack = k }, out);
+		put_stack(x, k, out);
 		fprintf(out, "%llu %llu\n", (unsigned long long)was, (unsigned long long)is);
 	}
 	free(before);
@@ -75,11 +75,12 @@ static void put_ends(struct shown *x, const struct report_options *o, FILE *out)
 static void put_stacks(struct shown *x, enum report_value v, FILE *out)
 {
 	for (size_t i = 0; i < x->count; i++) {
-		uint64_t value = value_of(&x->stacks[i].sum, v);
+		struct report_stack s = shown_stack(x, i);
+		uint64_t value = value_of(&s.sum, v);
 
 		if (!value)
 			continue;
-		put_stack(x, &x->stacks[i], out);
+		put_stack(x, s.stack, out);
 		fprintf(out, "%llu\n", (unsigned long long)value);
 	}
 }

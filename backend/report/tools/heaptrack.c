@@ -73,7 +73,7 @@ static uint32_t ip(struct track *t, size_t from, size_t to)
 
 static uint32_t trace(struct track *t, const struct report_stack *s)
 {
-	size_t count = shown_frames(&t->x, s);
+	size_t count = shown_frames(&t->x, s->stack);
 	uint32_t parent = 0;
 
 	for (size_t to = count; to > 0;) {
@@ -138,8 +138,11 @@ static int write_heaptrack(struct watch *w, struct query *q, const struct report
 	uint32_t threads, children;
 	model_process(m, &rss, &virt, &threads, &children);
 	fprintf(out, "v 10400 3\nX %s\nI 1000 0\n", command);
-	for (size_t i = 0; i < t.x.count; i++)
-		put_stack(&t, &t.x.stacks[i]);
+	for (size_t i = 0; i < t.x.count; i++) {
+		struct report_stack s = shown_stack(&t.x, i);
+
+		put_stack(&t, &s);
+	}
 	fprintf(out, "c %" PRIx64 "\nR %" PRIx64 "\n", model_time(m) / 1000000, rss / 4096);
 	free(command);
 	map_release(&t.strings);

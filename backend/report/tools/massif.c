@@ -79,8 +79,9 @@ static struct member *members(const struct tree *t, size_t *count, uint64_t *byt
 
 	*count = *bytes = 0;
 	for (size_t i = 0; i < x->count; i++) {
-		uint32_t node = report_node(x->report, &x->stacks[i]);
-		int64_t own = shown_bytes(x, &x->stacks[i]);
+		struct report_stack stack = shown_stack(x, i);
+		uint32_t node = report_node(x->report, stack.stack);
+		int64_t own = shown_bytes(x, &stack);
 
 		if (own <= 0)
 			continue;

@@ -290,7 +290,7 @@ static void put_stack(struct profile *p, const struct report_stack *s)
 	struct proto ids = { 0 };
 	int64_t growth[2] = { shown_blocks(&p->x, s), shown_bytes(&p->x, s) };
 
-	pack_locations(p, shown_frames(&p->x, s), &ids);
+	pack_locations(p, shown_frames(&p->x, s->stack), &ids);
 	if (p->x.changes)
 		put_sample(p, &ids, growth, 2, p->only_thread);
 	else
@@ -339,8 +339,11 @@ static void put_process(struct profile *p, const struct report_options *o)
 	p->module_ids = xcalloc(model_module_count(m) + 1u, sizeof *p->module_ids);
 	p->location_ids = xcalloc(model_location_count(m) + 1u, sizeof *p->location_ids);
 	put_mappings(p);
-	for (size_t i = 0; i < p->x.count; i++)
-		put_stack(p, &p->x.stacks[i]);
+	for (size_t i = 0; i < p->x.count; i++) {
+		struct report_stack s = shown_stack(&p->x, i);
+
+		put_stack(p, &s);
+	}
 	raise_to(&p->end_unix_ns, model_program(m)->start_unix_ns + model_time(m));
 	raise_to(&p->duration_ns, model_time(m));
 	raise_to(&p->period, filter && filter->sample ? filter->sample : 1);

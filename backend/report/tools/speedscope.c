@@ -78,11 +78,13 @@ static void put_samples(struct shown *x, const struct profile *p, FILE *out)
 	bool comma = false;
 
 	for (size_t k = 0; k < x->count; k++) {
-		if (!p->value(&x->stacks[k]))
+		struct report_stack s = shown_stack(x, k);
+
+		if (!p->value(&s))
 			continue;
 		fputs(comma ? ",\n[" : "\n[", out);
 		comma = true;
-		for (size_t i = shown_frames(x, &x->stacks[k]); i-- > 0;)
+		for (size_t i = shown_frames(x, s.stack); i-- > 0;)
 			fprintf(out, "%" PRIu32 "%s", x->frames[i].name, i ? "," : "]");
 	}
 }
@@ -92,7 +94,9 @@ static void put_weights(struct shown *x, const struct profile *p, FILE *out)
 	bool comma = false;
 
 	for (size_t k = 0; k < x->count; k++) {
-		uint64_t value = p->value(&x->stacks[k]);
+		struct report_stack s = shown_stack(x, k);
+		uint64_t value = p->value(&s);
+
 		if (value)
 			fprintf(out, "%s%" PRIu64, comma ? "," : "", value);
 		comma |= value != 0;
@@ -103,8 +107,11 @@ static void put_profile(struct shown *x, const struct profile *p, FILE *out)
 {
 	uint64_t sum = 0;
 
-	for (size_t k = 0; k < x->count; k++)
-		sum += p->value(&x->stacks[k]);
+	for (size_t k = 0; k < x->count; k++) {
+		struct report_stack s = shown_stack(x, k);
+
+		sum += p->value(&s);
+	}
 	fprintf(out,
 		"{\"type\":\"sampled\",\"name\":\"%s\",\"unit\":\"%s\",\"startValue\":0,"
 		"\"endValue\":%" PRIu64 ",\n\"samples\":[",
