@@ -27,7 +27,7 @@
 
 static uint64_t inherited_of(const struct judging *j)
 {
-	return j->line ? j->line->inherited_bytes : 0;
+	return j->line ? process_inherited(j->line) : 0;
 }
 
 static bool counts(void *arg, uint32_t stack)
@@ -95,7 +95,7 @@ void baseline_learn(struct judging *j)
 
 void baseline_learn_totals(struct check *c, const struct process *p)
 {
-	struct heap_sums h = { .live_bytes = check_own(p->live_bytes, p->inherited_bytes),
+	struct heap_sums h = { .live_bytes = check_own(p->live_bytes, process_inherited(p)),
 			       .peak_bytes = p->peak_bytes };
 
 	keep(c, &h, p->name);
@@ -377,7 +377,7 @@ void baseline_judge(struct judging *j)
 
 void baseline_judge_totals(struct check *c, size_t process, const struct process *p)
 {
-	struct heap_sums now = { .live_bytes = check_own(p->live_bytes, p->inherited_bytes),
+	struct heap_sums now = { .live_bytes = check_own(p->live_bytes, process_inherited(p)),
 				 .peak_bytes = p->peak_bytes };
 	struct counterparts before;
 

@@ -174,16 +174,18 @@ static struct amount amount_of_all(const struct judging *j, enum check_kind kind
 {
 	const struct tally *all = &model_totals(j->model)->sum;
 	const struct program *g = model_program(j->model);
-	bool fork = j->line && j->line->inherited_bytes && g;
+	struct tally inherited = { 0 };
 
+	if (j->line && j->line->inherited_bytes && g && !model_inherited(j->model, &inherited))
+		inherited = g->before; /* what was freed since may be its own */
 	if (kind == CHECK_RATE)
 		return (struct amount){
-			(int64_t)check_own(all->alloc_bytes, fork ? g->before.alloc_bytes : 0),
-			(int64_t)check_own(all->alloc_blocks, fork ? g->before.alloc_blocks : 0),
+			(int64_t)check_own(all->alloc_bytes, inherited.alloc_bytes),
+			(int64_t)check_own(all->alloc_blocks, inherited.alloc_blocks),
 		};
 	return (struct amount){
-		(int64_t)check_own(live_bytes(all), fork ? live_bytes(&g->before) : 0),
-		(int64_t)check_own(live_blocks(all), fork ? live_blocks(&g->before) : 0),
+		(int64_t)check_own(live_bytes(all), live_bytes(&inherited)),
+		(int64_t)check_own(live_blocks(all), live_blocks(&inherited)),
 	};
 }
 

@@ -33,7 +33,7 @@ static uint64_t figure(const struct process *p, enum check_kind kind)
 	case CHECK_PEAK: return p->peak_bytes;
 	case CHECK_BLOCKS: return p->live_blocks;
 	case CHECK_RATE: return (uint64_t)((double)process_allocated(p) / s);
-	default: return check_own(p->live_bytes, p->inherited_bytes);
+	default: return check_own(p->live_bytes, process_inherited(p));
 	}
 }
 

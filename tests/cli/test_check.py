@@ -94,14 +94,21 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(mode, "fork") && !fork())
 		_exit(0);
-	if (!strcmp(mode, "fork"))
+	if (!strcmp(mode, "swap") && !fork()) { /* frees what it inherited, and leaks as much */
+		for (int i = 0; i < count; i++)
+			free(kept[i]);
+		keep_row(90000);
+		usleep(1500000); /* below a second a fork has only totals */
+		_exit(0);
+	}
+	if (!strcmp(mode, "fork") || !strcmp(mode, "swap"))
 		wait(NULL);
 	if (!strcmp(mode, "wait")) {
 		puts("ready");
 		fflush(stdout);
 		pause();
 	}
-	for (int i = 0; (!strcmp(mode, "free") || !strcmp(mode, "fork")) && i < count; i++)
+	for (int i = 0; (!strcmp(mode, "free") || !strcmp(mode, "fork") || !strcmp(mode, "swap")) && i < count; i++)
 		free(kept[i]);
 	if (!strcmp(mode, "killed"))
 		raise(argc > 2 ? atoi(argv[2]) : SIGKILL);
@@ -553,6 +560,8 @@ def t_children_are_not_missed():
     judged(0, "--max-leaked", "50K", "--", "/bin/sh", "-c", f"{built()} free; :")
     judged(0, "--max-leaked", "50K", "--process", "sh", "--", "/bin/sh", "-c", f"{built()}; :")
     judged(0, "--max-leaked", "0", "--", built(), "fork")
+    bad, text = judged(1, "--max-leaked", "50K", "--", built(), "swap")
+    assert len(bad) == 1 and "keep_row" in text, text
     bad, text = judged(1, "--max-leaked", "50K", "--", "/bin/bash", "-c", f"exec {built()}")
     assert len(bad) == 1 and "keep_row" in text, text
     suppressed = written("a.supp", "leak:keep_row\n")
