@@ -233,9 +233,27 @@ static void put_peak(struct mtw_out *o)
 	}
 }
 
+/* The golden one's program again, as a fork. */
+static void put_hello(struct mtw_out *o)
+{
+	static const uint64_t figures[] = { 1, 7, 4121, 1000, 1700000000123456789, 0, 0, 64 };
+
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		mtw_put(o, figures[i]);
+	for (int i = 0; i < 4; i++)
+		mtw_put_string(o, "x");
+	mtw_put(o, 0);
+	mtw_put(o, below(4) != 0);
+	for (int i = 0; i < 4; i++)
+		mtw_put(o, number(1000));
+	if (below(4))
+		mtw_put(o, below(8) ? below(4) : number(9));
+}
+
 static void put_payload(struct mtw_out *o, uint64_t type)
 {
 	switch (type) {
+	case MTW_HELLO: put_hello(o); break;
 	case MTW_MODULE:
 		mtw_put(o, below(4));
 		mtw_put(o, number(128));
@@ -291,7 +309,7 @@ static size_t make_frame(uint8_t *to, size_t room)
 		memcpy(to, golden[g].bytes, golden[g].len);
 		return golden[g].len;
 	}
-	uint64_t type = types[below(sizeof types / sizeof *types)];
+	uint64_t type = below(100) ? types[below(sizeof types / sizeof *types)] : MTW_HELLO;
 	struct mtw_out in = { payload, payload + sizeof payload, false };
 	struct mtw_out out = { to, to + room, false };
 	put_payload(&in, type);
