@@ -47,15 +47,12 @@ static struct mark *neighbour(struct marks *marks, uint32_t id, int step)
 	return NULL;
 }
 
-static bool name_taken(struct marks *marks, const char *name, uint32_t but)
+static bool is_reserved(const char *name)
 {
 	static const char reserved[][6] = { "start", "peak", "end", "now" };
 
 	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
 		if (!strcmp(name, reserved[i]))
-			return true;
-	for (uint32_t id = 1; id <= marks->last; id++)
-		if (id != but && by_id(marks, id) && !strcmp(marks->mark[id].name, name))
 			return true;
 	return false;
 }
@@ -72,23 +69,60 @@ static size_t cut(const char *text, size_t max)
 	return max;
 }
 
+/* base, or base-n, n from 2 on; cut in the middle where that is too long. The name's length. */
+static size_t numbered(char *name, const char *base, uint32_t n)
+{
+	char suffix[12] = "";
+
+	if (n > 1)
+		mt_format(suffix, sizeof(suffix), "-%u", n);
+	size_t tail = strlen(suffix), head = cut(base, MTW_NAME_MAX - tail);
+	memcpy(name, base, head);
+	memcpy(name + head, suffix, tail + 1);
+	return head + tail;
+}
+
+/* Which n has numbered() this name from? 0: it is another one. */
+static uint32_t number_of(const char *name, const char *base)
+{
+	char made[MTW_NAME_MAX + 1];
+	size_t len = strlen(name), at = len;
+	uint32_t n = 0;
+
+	if (!strcmp(name, base))
+		return 1;
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	for (size_t i = at; i < len && n < MTW_MARKS_MAX; i++)
+		n = n * 10 + (uint32_t)(name[i] - '0');
+	if (n < 2 || n > MTW_MARKS_MAX)
+		return 0;
+	return numbered(made, base, n) == len && !strcmp(made, name) ? n : 0;
+}
+
+/* One pass over the marks, however many have that name: a program may set the same one each
+ * second. */
 static void give_name(struct server *s, struct mark *m, const char *wanted)
 {
-	char base[MTW_NAME_MAX + 1], name[MTW_NAME_MAX + 1], suffix[12] = "";
+	char base[MTW_NAME_MAX + 1];
+	uint64_t taken[MTW_MARKS_MAX / 64 + 1] = { 0 };
+	uint32_t n = 1;
 
 	if (wanted[0])
 		mt_format(base, cut(wanted, MTW_NAME_MAX) + 1, "%s", wanted);
 	else
 		mt_format(base, sizeof(base), "m%u", m->id);
-	for (unsigned n = 2;; n++) {
-		size_t tail = strlen(suffix), head = cut(base, MTW_NAME_MAX - tail);
-		memcpy(name, base, head);
-		memcpy(name + head, suffix, tail + 1);
-		if (!name_taken(&s->marks, name, m->id))
-			break;
-		mt_format(suffix, sizeof(suffix), "-%u", n);
+	for (uint32_t id = 1; id <= s->marks.last; id++) {
+		uint32_t of = id != m->id && by_id(&s->marks, id)
+				      ? number_of(s->marks.mark[id].name, base)
+				      : 0;
+		taken[of / 64] |= (uint64_t)1 << of % 64;
 	}
-	memcpy(m->name, name, sizeof(name));
+	if (is_reserved(base))
+		taken[0] |= 2;
+	while (taken[n / 64] >> n % 64 & 1)
+		n++;
+	numbered(m->name, base, n);
 }
 
 static void subtract(struct tally *from, const struct tally *t)
@@ -113,7 +147,9 @@ static void merge_into_next(struct marks *marks, struct mark *m)
 {
 	struct mark *to = neighbour(marks, m->id, 1);
 
-	if (to && !snapshot_merge(&m->kept, &to->kept, &marks->bytes)) {
+	bool first = !neighbour(marks, m->id, -1);
+
+	if (to && !snapshot_merge(&m->kept, &to->kept, first, &marks->bytes)) {
 		to->flags |= MTW_MARK_TOTALS_ONLY;
 		to->changed = ++marks->serial;
 		snapshot_forget(&to->kept, &marks->bytes);

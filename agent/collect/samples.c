@@ -57,13 +57,13 @@ static uint64_t place_of_next(uint64_t now, uint64_t interval)
 }
 
 /* The next one takes over what it was about. */
-static void merge_into_next(struct samples *t, uint32_t i)
+static void merge_into_next(struct samples *t, uint32_t i, bool first)
 {
 	struct sample *from = &t->sample[i], *to = &t->sample[i + 1];
 
 	to->low_bytes = from->low_bytes < to->low_bytes ? from->low_bytes : to->low_bytes;
 	to->fall_bytes = from->fall_bytes > to->fall_bytes ? from->fall_bytes : to->fall_bytes;
-	t->totals_only |= !snapshot_merge(&from->kept, &to->kept, &t->bytes);
+	t->totals_only |= !snapshot_merge(&from->kept, &to->kept, first, &t->bytes);
 	snapshot_forget(&from->kept, &t->bytes);
 	to->sent &= from->sent; /* a viewer that has both merges them itself */
 }
@@ -75,7 +75,7 @@ static void thin(struct samples *t)
 	for (uint32_t i = 0; i < t->count; i++) {
 		bool goes = (t->count - i) % 2 == 0; /* the newest stays */
 		if (goes)
-			merge_into_next(t, i);
+			merge_into_next(t, i, !n);
 		else
 			t->sample[n++] = t->sample[i];
 	}
@@ -86,7 +86,7 @@ static void thin(struct samples *t)
 static void drop_oldest(struct samples *t, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		merge_into_next(t, i);
+		merge_into_next(t, i, true);
 	t->count -= n;
 	memmove(t->sample, t->sample + n, t->count * sizeof(*t->sample));
 }

@@ -7,7 +7,8 @@
  *     else 0
  *
  * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up passes its
- * entries to the next one, where that has none of its own. Marks are one such chain
+ * entries to the next one, where that has none of its own; to the first one only those that hold
+ * something, or the first would grow with every slot that ever was. Marks are one such chain
  * (collect/marks.c), the samples that growth is judged by another (collect/samples.c).
  *
  * If a merge hits the instant that a viewer is receiving, the viewer starts again with the merged
@@ -126,8 +127,9 @@ static bool next_entry(struct mtw_in *in, struct entry *e)
 	return true;
 }
 
-/* Both, by slot; the newer one's where both have it. */
-static void overlay(const struct snapshot *older, const struct snapshot *newer, struct mtw_out *o)
+/* Both, by slot; the newer one's where both have it. first: those that hold nothing say nothing. */
+static void overlay(const struct snapshot *older, const struct snapshot *newer, bool first,
+		    struct mtw_out *o)
 {
 	struct mtw_in a = { older->live, older->live + older->bytes, false };
 	struct mtw_in b = { newer->live, newer->live + newer->bytes, false };
@@ -139,10 +141,12 @@ static void overlay(const struct snapshot *older, const struct snapshot *newer, 
 	while (old.slot != UINT64_MAX || new.slot != UINT64_MAX) {
 		const struct entry *e = old.slot < new.slot ? &old : &new;
 		bool both = old.slot == new.slot;
-		mtw_put(o, e->slot - before);
-		mtw_put(o, e->blocks);
-		mtw_put(o, e->bytes);
-		before = e->slot;
+		if (!first || e->blocks || e->bytes) {
+			mtw_put(o, e->slot - before);
+			mtw_put(o, e->blocks);
+			mtw_put(o, e->bytes);
+			before = e->slot;
+		}
 		if (e == &old || both)
 			next_entry(&a, &old);
 		if (e == &new)
@@ -150,7 +154,7 @@ static void overlay(const struct snapshot *older, const struct snapshot *newer, 
 	}
 }
 
-bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total)
+bool snapshot_merge(struct snapshot *older, struct snapshot *to, bool first, size_t *total)
 {
 	size_t size = older->bytes + to->bytes + 64;
 
@@ -160,7 +164,7 @@ bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total)
 	if (!buf)
 		return false;
 	struct mtw_out o = { buf, buf + size, false };
-	overlay(older, to, &o);
+	overlay(older, to, first, &o);
 	snapshot_forget(to, total);
 	bool ok = keep(to, buf, (size_t)(o.at - buf), total);
 	to->version++;

@@ -37,8 +37,8 @@ typedef void (*kept_later)(struct sums *sums, void *arg, slot_id id, const struc
  * entry. False: no memory. */
 bool snapshot_take(struct sums *sums, struct snapshot *k, uint32_t since, uint64_t epoch,
 		   kept_later later, void *arg, size_t *total);
-/* `older` stays unchanged; false: no memory, and `to` is invalid */
-bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total);
+/* `older` stays unchanged; first: none is kept before it. False: no memory, and `to` is invalid */
+bool snapshot_merge(struct snapshot *older, struct snapshot *to, bool first, size_t *total);
 void snapshot_forget(struct snapshot *k, size_t *total);
 /* false: no room yet */
 bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id,

@@ -31,6 +31,7 @@ struct watch_options {
 	unsigned spool;
 	bool wait;        /* retry until an agent answers (live view) */
 	bool command;     /* asks for one thing and leaves: the agent always has a place */
+	bool brief;       /* ready with the first totals: the heap is nothing to it */
 	bool paced;       /* model_set_paced(): somebody looks at it */
 	uint64_t tick_ns; /* 0 = agent's default */
 	struct symbol_options symbols;
@@ -138,7 +139,8 @@ bool watch_named(const struct watch *w); /* no requested name is outstanding */
 int watch_end_record(struct watch *w, struct err *err);
 /* Its agent is at it, but hardly gets to run: procfs_lags(). A wait for its answer goes on. */
 bool watch_lags(const struct watch *w, struct procfs_pace *pace);
-/* 1 complete, or final; 0 not yet; -1 and *err: nobody answers, and the watch does not wait. */
+/* 1 complete, or final, or with options.brief the totals are there; 0 not yet; -1 and *err: nobody
+ * answers, and the watch does not wait. */
 int watch_ready(const struct watch *w, struct err *err);
 /* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err);

@@ -234,7 +234,9 @@ unsigned watch_stopped(const struct watch *w)
 
 int watch_ready(const struct watch *w, struct err *err)
 {
-	if (!w->conn || model_complete(w->in.model) || model_final(w->in.model))
+	bool begun = w->options.brief && model_totals(w->in.model)->time_ns;
+
+	if (!w->conn || begun || model_complete(w->in.model) || model_final(w->in.model))
 		return 1;
 	if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
 		return err_set(err, 3, "%s", w->problem);

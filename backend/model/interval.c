@@ -48,19 +48,20 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k,
 		       uint32_t number, uint64_t epoch, mark_walk_fn fn, void *arg)
 {
-	while (w->cell < k->count) {
-		const struct mark_cell *c = &k->list[w->cell++];
-		uint32_t index = idmap_get(&m->trie.slot_ids, c->slot);
+	struct mark_cell c;
+
+	while (cells_next(k, &w->at, &c)) {
+		uint32_t index = idmap_get(&m->trie.slot_ids, c.slot);
 		if (index >= w->slots)
 			continue; /* younger than the walk, and so than the instants */
 		const struct slot *s = slot_at(&m->trie, index);
 		struct live *held = &w->held[index], was = *held;
 		*held = s->epoch > epoch ? (struct live){ 0, 0 }
-					 : (struct live){ c->blocks, c->bytes };
+					 : (struct live){ c.blocks, c.bytes };
 		if (!fn(arg, number, s, &was, held))
 			return false;
 	}
-	w->cell = 0;
+	w->at = (struct cell_at){ 0 };
 	w->mark++;
 	return true;
 }

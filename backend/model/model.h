@@ -221,7 +221,7 @@ uint64_t model_marks_chain(const struct model *m);
 struct mark_walk {
 	struct live *held;
 	uint32_t mark, slots;
-	size_t cell;
+	struct cell_at at; /* in its cells */
 };
 typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
 			     const struct live *is);

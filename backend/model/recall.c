@@ -78,12 +78,14 @@ static int recall_cells(struct model *m, uint32_t type, uint32_t number,
 			const struct mark_cells *cells, struct err *err)
 {
 	struct event e = { .type = type };
+	struct cell_at x = { 0 };
+	struct mark_cell c;
 
 	e.u.mark_live.mark = number;
-	for (size_t i = 0; i < cells->count; i++) {
-		e.u.mark_live.slot = cells->list[i].slot;
-		e.u.mark_live.blocks = cells->list[i].blocks;
-		e.u.mark_live.bytes = cells->list[i].bytes;
+	while (cells_next(cells, &x, &c)) {
+		e.u.mark_live.slot = c.slot;
+		e.u.mark_live.blocks = c.blocks;
+		e.u.mark_live.bytes = c.bytes;
 		if (model_apply(m, &e, err))
 			return -1;
 	}

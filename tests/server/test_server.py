@@ -194,6 +194,27 @@ def t_old_marks_give_way_at_mark_memory():
 
 
 @test
+def t_many_marks_do_not_grow_by_what_was_freed():
+    """Each begins an epoch, and so slots that hold nothing soon: marks that gave way say no more of those."""
+    p = Obedient("listen=@memtop-test.%p mark_memory=400")
+    c = p.viewer().until_complete()
+    for i in range(1, 151):
+        p.do("a 1 100")
+        c.send(wire.SET_MARK, name="same")
+        c.until(lambda i=i: i in c.marks, "mark")
+        p.do("A")
+    assert [c.marks[i]["name"] for i in (1, 2, 150)] == ["same", "same-2", "same-150"], c.marks
+    assert c.marks[1]["flags"] & 2 and not any(c.marks[i]["flags"] & 2 for i in range(130, 151)), c.marks
+    fresh = p.viewer("fresh").until_complete()
+    fresh.until(lambda: set(range(130, 151)) <= fresh.mark_done, "marks")
+    for viewer in (c, c, fresh, fresh):
+        viewer.until_complete()
+    for mark in (130, 150):
+        assert sum(size for _, size in fresh.live_at(mark).values()) == 100, (mark, fresh.live_at(mark))
+        assert fresh.diff(mark) == c.diff(mark)
+
+
+@test
 def t_the_programs_marks_are_told():
     p = Obedient()
     p.do("a 10 100")

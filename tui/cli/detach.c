@@ -28,7 +28,7 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 
 static int detach_run(const struct args *a)
 {
-	struct watch_options options = { .command = true };
+	struct watch_options options = { .command = true, .brief = true };
 	struct target t;
 	struct err err = { 0 };
 	int rc = -1;

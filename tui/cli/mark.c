@@ -4,7 +4,9 @@
  * has confirmed the mark, and prints its number and name.
  *
  * The agent makes names unique by a suffix, and other viewers may set marks meanwhile. So the verb
- * recognises its mark as the first one with a new id whose set_by is this process's name.
+ * recognises its mark as the one that is younger than the first totals, and whose set_by is this
+ * process's name. It reads none of the stacks: MARK comes before those in each of the agent's
+ * turns.
  */
 #include "cli/base/options.h"
 #include "cli/base/verb.h"
@@ -17,12 +19,12 @@
 
 #define CONFIRM_MS 10000
 
-static const struct mark *find_ours(const struct model *m, uint32_t from, const char *who)
+static const struct mark *find_ours(const struct model *m, uint64_t since_ns, const char *who)
 {
-	for (uint32_t id = from; id < model_mark_limit(m); id++) {
+	for (uint32_t id = model_mark_limit(m); id-- > 1;) {
 		const struct mark *k = model_mark(m, id);
 
-		if (k && k->known && !strcmp(k->set_by, who))
+		if (k && k->known && k->time_ns > since_ns && !strcmp(k->set_by, who))
 			return k;
 	}
 	return NULL;
@@ -30,7 +32,7 @@ static const struct mark *find_ours(const struct model *m, uint32_t from, const 
 
 static int set_mark(struct loop *loop, struct watch *w, const char *name, const char *who)
 {
-	uint32_t before = model_mark_limit(watch_model(w));
+	uint64_t since_ns = model_totals(watch_model(w))->time_ns;
 	uint64_t end = now_ns() + CONFIRM_MS * 1000000ull;
 	const struct mark *k = NULL;
 
@@ -39,7 +41,7 @@ static int set_mark(struct loop *loop, struct watch *w, const char *name, const 
 		return STATUS_UNREACHED;
 	}
 	for (uint64_t now;
-	     !(k = find_ours(watch_model(w), before, who)) && (now = now_ns()) < end;) {
+	     !(k = find_ours(watch_model(w), since_ns, who)) && (now = now_ns()) < end;) {
 		if (!watch_live(w))
 			break;
 		loop_once(loop, (int)((end - now) / 1000000) + 1);
@@ -82,7 +84,7 @@ static int parse(const struct args *a, struct target *t, const char **name, stru
 static int mark_run(const struct args *a)
 {
 	char who[40];
-	struct watch_options options = { .who = who, .command = true };
+	struct watch_options options = { .who = who, .command = true, .brief = true };
 	struct target t;
 	struct err err = { 0 };
 	const char *name = "";

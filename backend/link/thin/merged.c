@@ -49,7 +49,7 @@ static void put_samples(struct merged *x,
 		if (!is_fresh(x, s->f.serial))
 			continue;
 		if (!s->whole)
-			cells_finish(&s->cells); /* frames have them by slot */
+			cells_finish(&x->quota, &s->cells); /* frames have them by slot */
 		cells_write(&s->cells, MTW_SAMPLE_LIVE, s->f.serial, s->whole, fn, arg);
 	}
 	x->fresh_count = 0;

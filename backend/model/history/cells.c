@@ -10,68 +10,131 @@
 
 #define BATCH 4096u /* entries of a frame */
 
-/* Merges `older` below k's own cells; both sorted by slot. */
-void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older)
-{
-	size_t room = k->count + older->count, n = 0, a = 0, b = 0;
-	struct mark_cell *cells = xmalloc((room + 1) * sizeof *cells);
+#define CELL_BYTES 25u /* at most: 5 of the slot, 10 of each number */
 
-	while (a < k->count || b < older->count) {
-		if (b == older->count || (a < k->count && k->list[a].slot <= older->list[b].slot)) {
-			b += b < older->count && k->list[a].slot == older->list[b].slot;
-			cells[n++] = k->list[a++];
-		} else {
-			cells[n++] = older->list[b++];
-		}
+bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell *cell)
+{
+	struct mtw_in in = { k->bytes + x->at, k->bytes + k->len, false };
+
+	if (x->at >= k->len)
+		return false;
+	cell->slot = x->slot += (uint32_t)mtw_get(&in);
+	cell->blocks = mtw_get(&in);
+	cell->bytes = mtw_get(&in);
+	x->at = (size_t)(in.at - k->bytes);
+	return true;
+}
+
+/* There is room for it. Slots count modulo 2^32: also for one that is below the last. */
+static void append(struct mark_cells *k, const struct mark_cell *cell)
+{
+	struct mtw_out o = { k->bytes + k->len, k->bytes + k->room, false };
+
+	mtw_put(&o, (uint32_t)(cell->slot - k->last));
+	mtw_put(&o, cell->blocks);
+	mtw_put(&o, cell->bytes);
+	k->len = (size_t)(o.at - k->bytes);
+	k->mixed |= k->count && cell->slot <= k->last;
+	k->last = cell->slot;
+	k->count++;
+}
+
+/* Gives back what it has too much. */
+static void settle(struct quota *q, struct mark_cells *k, struct mark_cells made)
+{
+	made.bytes = xrealloc(made.bytes, made.len + 1);
+	made.room = made.len + 1;
+	q->bytes += made.room;
+	q->bytes -= k->room;
+	free(k->bytes);
+	*k = made;
+}
+
+static struct mark_cells with_room(size_t bytes)
+{
+	return (struct mark_cells){ .bytes = xmalloc(bytes), .room = bytes };
+}
+
+/* Both sorted by slot. */
+void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older, bool first)
+{
+	/* a difference of two slots may need a byte more than both of its parts */
+	struct mark_cells made = with_room(k->len + older->len + k->count + CELL_BYTES);
+	struct mark_cell own = { 0 }, other = { 0 };
+	struct cell_at a = { 0 }, b = { 0 };
+	bool has_own = cells_next(k, &a, &own), has_other = cells_next(older, &b, &other);
+
+	while (has_own || has_other) {
+		bool takes_own = has_own && (!has_other || own.slot <= other.slot);
+		struct mark_cell cell = takes_own ? own : other;
+		if (has_other && other.slot == cell.slot)
+			has_other = cells_next(older, &b, &other);
+		if (takes_own)
+			has_own = cells_next(k, &a, &own);
+		if (!first || cell.blocks || cell.bytes)
+			append(&made, &cell);
 	}
-	q->bytes += (room - k->room) * sizeof *cells;
-	free(k->list);
-	*k = (struct mark_cells){ cells, n, room };
+	settle(q, k, made);
 }
 
 void cells_forget(struct quota *q, struct mark_cells *k)
 {
-	q->bytes -= k->room * sizeof *k->list;
-	free(k->list);
+	q->bytes -= k->room;
+	free(k->bytes);
 	*k = (struct mark_cells){ 0 };
 }
 
+struct nth_cell {
+	struct mark_cell cell;
+	size_t nth;
+};
+
 static int compare_cells(const void *a, const void *b)
 {
-	const struct mark_cell *x = a, *y = b;
+	const struct nth_cell *x = a, *y = b;
 
-	return (x->slot > y->slot) - (x->slot < y->slot);
+	if (x->cell.slot != y->cell.slot)
+		return x->cell.slot < y->cell.slot ? -1 : 1;
+	return (x->nth > y->nth) - (x->nth < y->nth);
 }
 
-/* Sorts by slot and keeps one cell per slot: heaviest-first senders need not sort. */
-void cells_finish(struct mark_cells *k)
+/* Sorts by slot and keeps the last cell of each: heaviest-first senders need not sort. */
+void cells_finish(struct quota *q, struct mark_cells *k)
 {
+	struct mark_cells made = with_room(k->mixed ? k->count * CELL_BYTES + 1 : k->len + 1);
+	struct cell_at x = { 0 };
 	size_t n = 0;
 
-	for (size_t i = 1; i < k->count; i++)
-		if (k->list[i].slot <= k->list[i - 1].slot) {
-			qsort(k->list, k->count, sizeof *k->list, compare_cells);
-			break;
-		}
-	for (size_t i = 0; i < k->count; i++) {
-		if (n && k->list[n - 1].slot == k->list[i].slot)
-			n--;
-		k->list[n++] = k->list[i];
+	if (!k->mixed) {
+		if (k->len)
+			memcpy(made.bytes, k->bytes, k->len);
+		made.len = k->len;
+		made.count = k->count;
+		made.last = k->last;
+		settle(q, k, made);
+		return;
 	}
-	k->count = n;
+	struct nth_cell *list = xmalloc(k->count * sizeof *list);
+	for (; cells_next(k, &x, &list[n].cell); n++)
+		list[n].nth = n;
+	qsort(list, n, sizeof *list, compare_cells);
+	for (size_t i = 0; i < n; i++)
+		if (i + 1 == n || list[i + 1].cell.slot != list[i].cell.slot)
+			append(&made, &list[i].cell);
+	free(list);
+	settle(q, k, made);
 }
 
 int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, struct err *err)
 {
-	if (k->count == k->room) {
-		size_t before = k->room;
-		if (quota_take(q, (before / 2 + 16) * sizeof *k->list, err))
+	if (k->room - k->len < CELL_BYTES) {
+		size_t before = k->room, more = before / 2 + 4 * CELL_BYTES;
+		if (quota_take(q, more, err))
 			return -1;
-		GROW(k->list, k->room, k->count + 1);
-		/* it may grow by less */
-		q->bytes -= (before + before / 2 + 16 - k->room) * sizeof *k->list;
+		k->bytes = xrealloc(k->bytes, before + more);
+		k->room = before + more;
 	}
-	k->list[k->count++] = cell;
+	append(k, &cell);
 	return 0;
 }
 
@@ -79,6 +142,8 @@ int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool
 		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
 {
 	uint8_t payload[BATCH * 25 + 30];
+	struct cell_at x = { 0 };
+	struct mark_cell cell;
 	size_t i = 0;
 	int rc;
 
@@ -89,11 +154,11 @@ int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool
 		mtw_put(&o, number);
 		mtw_put(&o, whole && end == k->count);
 		mtw_put(&o, end - i);
-		for (; i < end; i++) {
-			mtw_put(&o, k->list[i].slot - last);
-			mtw_put(&o, k->list[i].blocks);
-			mtw_put(&o, k->list[i].bytes);
-			last = k->list[i].slot;
+		for (; i < end && cells_next(k, &x, &cell); i++) {
+			mtw_put(&o, cell.slot - last);
+			mtw_put(&o, cell.blocks);
+			mtw_put(&o, cell.bytes);
+			last = cell.slot;
 		}
 		rc = fn(arg, type, payload, (size_t)(o.at - payload));
 	} while (i < k->count && !rc);

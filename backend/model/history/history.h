@@ -91,9 +91,11 @@ bool mark_in_chain(const struct mark *k); /* its live amounts by slot are known,
 /* --- cells.c: each slot's live amount at an instant (struct mark_cells) */
 
 int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, struct err *err);
-void cells_finish(struct mark_cells *k); /* all cells have arrived */
-void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older);
+void cells_finish(struct quota *q, struct mark_cells *k); /* all cells have arrived */
+/* Merges `older` below k's own. first: nothing is before k now, so cells that hold nothing go. */
+void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older, bool first);
 void cells_forget(struct quota *q, struct mark_cells *k);
+bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell *cell);
 /* As MTW_MARK_LIVE or MTW_SAMPLE_LIVE frames; whole: the last one says so. fn's result, when it is
  * not 0, ends the writing and is returned. */
 int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool whole,

@@ -5,7 +5,7 @@
  * The live amounts at a mark are kept as the agent sends them: a chain, in which each mark holds
  * the slots that differ from the mark before. A mark that is dropped, or reduced to its totals,
  * leaves the chain: each of its cells moves into the next mark unless that has its own cell for the
- * slot. So
+ * slot; into the first one only those that hold something. So
  *     live(slot, m) = cell of the newest chain mark <= m that has one, else nothing
  * always holds, and nothing is sent twice.
  */
@@ -31,6 +31,14 @@ static struct mark *chain_next(struct marks *x, uint32_t id)
 	return NULL;
 }
 
+static bool has_before(const struct marks *x, uint32_t id)
+{
+	while (--id)
+		if (mark_in_chain(&x->list[id]))
+			return true;
+	return false;
+}
+
 static void set_text(char *to, size_t room, struct text t)
 {
 	size_t n = t.len < room - 1 ? t.len : room - 1;
@@ -52,7 +60,7 @@ static void leave_chain(struct marks *x, struct quota *q, struct mark *k)
 
 	/* One that has not come whole yet will come relative to the new chain. */
 	if (next && next->live_known && k->live_known)
-		cells_merge(q, &next->cells, &k->cells);
+		cells_merge(q, &next->cells, &k->cells, !has_before(x, k->id));
 	forget_cells(x, q, k);
 }
 
@@ -130,7 +138,7 @@ int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const str
 	if (k->live_known && resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
-		cells_finish(&k->cells);
+		cells_finish(q, &k->cells);
 		k->live_known = true;
 		x->generation++;
 		return 0;
@@ -152,7 +160,7 @@ int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const str
 void marks_clear(struct marks *x)
 {
 	for (size_t i = 0; i < x->limit; i++)
-		free(x->list[i].cells.list);
+		free(x->list[i].cells.bytes);
 	if (x->room)
 		memset(x->list, 0, x->room * sizeof *x->list);
 	x->limit = 0;

@@ -32,10 +32,10 @@ static const struct sample_figures *listed(const struct event *e, uint32_t seria
 }
 
 /* A sample that arrived incomplete arrives merged into a later one, if at all. */
-static void leave(struct quota *q, struct sample *s, struct sample *next)
+static void leave(struct quota *q, struct sample *s, struct sample *next, bool first)
 {
 	if (next && next->whole && s->whole)
-		cells_merge(q, &next->cells, &s->cells);
+		cells_merge(q, &next->cells, &s->cells, first);
 	cells_forget(q, &s->cells);
 }
 
@@ -51,7 +51,7 @@ int samples_apply(struct samples *x, struct quota *q, const struct event *e, str
 	for (size_t i = x->count; i-- > 0;) {
 		const struct sample_figures *f = listed(e, x->list[i].f.serial);
 		if (!f || f->serial != x->list[i].f.serial)
-			leave(q, &x->list[i], f ? by_serial(x, f->serial) : NULL);
+			leave(q, &x->list[i], f ? by_serial(x, f->serial) : NULL, !i);
 	}
 	for (size_t i = 0; i < n; i++) {
 		const struct sample *had = by_serial(x, e->u.samples.list[i].serial);
@@ -79,7 +79,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 	if (s->whole && resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
-		cells_finish(&s->cells);
+		cells_finish(q, &s->cells);
 		s->whole = true;
 		x->generation++;
 		return 0;
@@ -101,7 +101,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 void samples_clear(struct samples *x)
 {
 	for (size_t i = 0; i < x->count; i++)
-		free(x->list[i].cells.list);
+		free(x->list[i].cells.bytes);
 	memset(x->list, 0, sizeof x->list);
 	x->count = 0;
 	x->told = x->totals_only = false;

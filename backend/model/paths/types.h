@@ -164,9 +164,17 @@ struct mark_cell {
 	uint32_t slot;
 	uint64_t blocks, bytes;
 };
-struct mark_cells { /* live per slot where it differs from the previous instant; sorted by slot */
-	struct mark_cell *list;
-	size_t count, room;
+/* Live per slot where it differs from the previous instant: as MARK_LIVE has them, { +slot, blocks,
+ * bytes } in varints, by slot. A third of the memory of the numbers, and less. */
+struct mark_cells {
+	uint8_t *bytes; /* owned */
+	size_t len, room, count;
+	uint32_t last; /* slot of the last one */
+	bool mixed;    /* not by slot: until cells_finish() */
+};
+struct cell_at { /* where a reader of cells is; { 0 } = before the first */
+	size_t at;
+	uint32_t slot;
 };
 
 struct sample_figures {

@@ -136,6 +136,24 @@ static void check_model(void)
 	CHECK(ok);
 }
 
+/* A command that sets a mark does not wait for a million stacks. */
+TEST(brief_is_ready_before_the_stacks)
+{
+	struct watch_options o = { .wait = true, .brief = true };
+	struct err err = { 0 };
+
+	loop = loop_new(NULL);
+	listener = peer_listen(&target);
+	w = watch_open(loop, &target, &o, &err);
+	CHECK(w && !watch_ready(w, &err));
+	hello(7, 99);
+	totals(10, 1000, 2);
+	tick(10, 0);
+	WAIT_FOR(watch_ready(w, &err) == 1);
+	CHECK(!model_complete(watch_model(w)));
+	leave();
+}
+
 /* --- a link that breaks */
 
 TEST(cut_while_loading_shows_the_last_whole_state)

@@ -225,6 +225,41 @@ TEST(born_gone_and_net_since_a_mark)
 	model_free(m);
 }
 
+/* What a mark that left the chain held is the next one's; into the first one goes no empty cell. */
+TEST(cells_of_marks_that_left)
+{
+	struct model *m = family();
+
+	made_counts(m, 1, 10, 1000, 0, 0);
+	made_counts(m, 2, 10, 70000000000, 0, 0);
+	tick(m, 1);
+	for (uint32_t id = 1; id <= 4; id++)
+		made_mark(m, id, 0, id, 0, "");
+	made_cell(m, 1, 2, 5, 70000000000); /* not by slot, and one twice */
+	made_cell(m, 1, 1, 10, 1000);
+	made_cell(m, 1, 2, 5, 60000000000);
+	made_cell(m, 2, 1, 0, 0);
+	made_cell(m, 3, 1, 3, 30);
+	made_cell(m, 4, 2, 0, 0);
+	for (uint32_t id = 1; id <= 4; id++)
+		made_cells_end(m, id);
+	CHECK_EQ(model_mark(m, 1)->cells.count, 2);
+	made_mark(m, 3, 0, 3, MTW_MARK_DROPPED, "");
+	CHECK_EQ(model_mark(m, 4)->cells.count, 2);
+	made_mark(m, 1, 0, 1, MTW_MARK_DROPPED, "");
+	struct cell_at x = { 0 };
+	struct mark_cell cell;
+	CHECK_EQ(model_mark(m, 2)->cells.count, 1);
+	CHECK(cells_next(&model_mark(m, 2)->cells, &x, &cell));
+	CHECK(cell.slot == 2 && cell.blocks == 5 && cell.bytes == 60000000000);
+	made_mark(m, 2, 0, 2, MTW_MARK_DROPPED, "");
+	CHECK_EQ(model_mark(m, 4)->cells.count, 1);
+	x = (struct cell_at){ 0 };
+	CHECK(cells_next(&model_mark(m, 4)->cells, &x, &cell));
+	CHECK(cell.slot == 1 && cell.blocks == 3 && cell.bytes == 30);
+	model_free(m);
+}
+
 static void refused(struct model *m, const struct event *e, const char *because)
 {
 	struct err err = { 0 };
@@ -443,9 +478,14 @@ TEST(of_samples_that_go_together_the_newest_wins)
 	list_samples(m, 4, 4);
 	CHECK_EQ(model_samples(m, &list), 1);
 	CHECK_EQ(list[0].cells.count, 2);
-	CHECK_EQ(list[0].cells.list[0].slot, 1);
-	CHECK_EQ(list[0].cells.list[0].bytes, 30);
-	CHECK_EQ(list[0].cells.list[1].bytes, 40);
+	struct cell_at x = { 0 };
+	struct mark_cell cell;
+	CHECK(cells_next(&list[0].cells, &x, &cell));
+	CHECK_EQ(cell.slot, 1);
+	CHECK_EQ(cell.bytes, 30);
+	CHECK(cells_next(&list[0].cells, &x, &cell));
+	CHECK_EQ(cell.bytes, 40);
+	CHECK(!cells_next(&list[0].cells, &x, &cell));
 	model_free(m);
 }
 
