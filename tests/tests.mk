@@ -13,7 +13,8 @@ BT := $(B)/tests
 UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))
 UNIT_ORDER := $(BT)/unit/agent/record/test_order
 UNIT_A := $(filter-out $(UNIT_ORDER),$(call UNIT_TESTS,agent))
-UNIT_B := $(call UNIT_TESTS,backend)
+UNIT_MAKER := $(BT)/unit/backend/model/test_maker
+UNIT_B := $(filter-out $(UNIT_MAKER),$(call UNIT_TESTS,backend))
 UNIT_T := $(call UNIT_TESTS,tui)
 TARGETS_C := $(patsubst tests/targets/%.c,$(BT)/targets/%,$(filter-out %/late.c,$(wildcard tests/targets/*.c)))
 TARGETS_CXX := $(patsubst tests/targets/%.cc,$(BT)/targets/%,$(wildcard tests/targets/*.cc))
@@ -147,6 +148,14 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
 		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $(FUZZ_SRC) -lzstd -liberty
 
+# The thread that makes snapshots, under ThreadSanitizer, in one piece.
+MAKER_SRC := $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c) \
+	$(addprefix backend/,base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c base/build.c)
+$(UNIT_MAKER): $(B)/%: %.c $(MAKER_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h tests/check.h
+	@mkdir -p $(@D)
+	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -Iinclude -Ibackend -Itests -Itests/unit/backend \
+		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $< $(MAKER_SRC) -lpthread
+
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
 BENCH_DEPS := g++ zstd python3 redis-server redis-tools libunwind-dev valgrind binutils
 # What it measures, too; a row whose program cannot be installed says so.
@@ -254,7 +263,7 @@ bench-heap: all $(B)/bench/session $(BT)/heap/compare
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
-test-programs: bench-programs $(BT)/fuzz/wire $(BT)/heap/compare $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
+test-programs: bench-programs $(BT)/fuzz/wire $(BT)/heap/compare $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) $(UNIT_MAKER) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) $(BT)/java/built \
 	$(MUSL_TARGETS) $(addprefix $(BT)/musl/,count_preload.so late liblate_now.so) \
 	$(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a \

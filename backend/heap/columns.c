@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AHEAD 16u /* in memory */
+
 void columns_init(struct columns *c)
 {
 	*c = (struct columns){ 0 };
@@ -25,6 +27,8 @@ static void release_slots(struct columns *c)
 	free(c->weighed_bits);
 	free(c->base.from);
 	free(c->base.until);
+	free(c->rate);
+	free(c->rated_bits);
 }
 
 void columns_release(struct columns *c)
@@ -91,6 +95,10 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 			      .now = xcalloc(all + 1ul, sizeof *to.now),
 			      .epoch = xmalloc((all + 1ul) * sizeof *to.epoch),
 			      .weighed_bits = xcalloc(all / 64 + 1ul, sizeof(uint64_t)) };
+	if (c->rate) {
+		to.rate = xcalloc(all + 1ul, sizeof *to.rate);
+		to.rated_bits = xcalloc(all / 64 + 1ul, sizeof *to.rated_bits);
+	}
 	if (c->base.from)
 		to.base.from = xcalloc(all + 1ul, sizeof *to.base.from);
 	if (c->base.until)
@@ -128,6 +136,10 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 			to.base.until[at] = c->base.until[old];
 		if (bit_of(c->weighed_bits, old))
 			to.weighed_bits[at / 64] |= 1ull << at % 64;
+		if (!c->rate || !bit_of(c->rated_bits, old))
+			continue;
+		to.rate[at] = c->rate[old];
+		to.rated_bits[at / 64] |= 1ull << at % 64;
 	}
 	free(arrival_of);
 	free(stack_of);
@@ -138,6 +150,8 @@ static void place_slots(struct columns *c, const struct skeleton *was)
 	c->epoch = to.epoch;
 	c->weighed_bits = to.weighed_bits;
 	c->base = to.base;
+	c->rate = to.rate;
+	c->rated_bits = to.rated_bits;
 	c->slots = all;
 	c->slot_count = 0;
 }
@@ -167,4 +181,72 @@ void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
 	c->skeleton = skeleton_ranked(was, rank, ranks);
 	place_slots(c, was);
 	skeleton_drop(was);
+}
+
+/* --- batches */
+
+void heap_batch_release(struct heap_batch *b)
+{
+	for (size_t i = 0; i < b->expired_count; i++)
+		free(b->expired[i].entries);
+	free(b->expired);
+	free(b->nodes);
+	free(b->slots);
+	free(b->counts);
+	free(b->rates);
+	*b = (struct heap_batch){ 0 };
+}
+
+/* Slots lie anywhere in memory. */
+static void take_counts(struct columns *c, const struct heap_batch *b)
+{
+	for (size_t i = 0; i < b->count_count; i++) {
+		if (i + AHEAD < b->count_count)
+			__builtin_prefetch(&c->place_of[b->counts[i + AHEAD].slot]);
+		if (i + AHEAD / 2 < b->count_count)
+			__builtin_prefetch(&c->now[c->place_of[b->counts[i + AHEAD / 2].slot]], 1);
+		columns_count(c, b->counts[i].slot, &b->counts[i].now, b->counts[i].weighed);
+	}
+}
+
+static void take_rates(struct columns *c, const struct rate_entry *list, size_t count, bool add)
+{
+	if (count && !c->rate) {
+		c->rate = xcalloc(c->slots + 1ul, sizeof *c->rate);
+		c->rated_bits = xcalloc(c->slots / 64 + 1ul, sizeof *c->rated_bits);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (i + AHEAD < count)
+			__builtin_prefetch(&c->place_of[list[i + AHEAD].slot]);
+		if (i + AHEAD / 2 < count)
+			__builtin_prefetch(&c->rate[c->place_of[list[i + AHEAD / 2].slot]], 1);
+		uint32_t at = c->place_of[list[i].slot];
+		struct rate r = { list[i].bytes, list[i].blocks, list[i].freed };
+
+		if (add)
+			rate_add(&c->rate[at], &r);
+		else
+			c->rate[at] = rate_sub(&c->rate[at], &r);
+		if (rate_any(&c->rate[at]))
+			c->rated_bits[at / 64] |= 1ull << at % 64;
+		else
+			c->rated_bits[at / 64] &= ~(1ull << at % 64);
+	}
+}
+
+void columns_take(struct columns *c, struct heap_batch *b)
+{
+	for (size_t i = 0; i < b->node_count; i++)
+		columns_add_node(c, b->nodes[i].parent, b->nodes[i].location, b->nodes[i].id,
+				 b->nodes[i].by_pointer);
+	for (size_t i = 0; i < b->slot_count; i++)
+		columns_add_slot(c, b->slots[i].node, b->slots[i].epoch);
+	columns_settle(c);
+	take_counts(c, b);
+	take_rates(c, b->rates, b->rate_count, true);
+	for (size_t i = 0; i < b->expired_count; i++) {
+		take_rates(c, b->expired[i].entries, b->expired[i].count, false);
+		free(b->expired[i].entries);
+	}
+	b->node_count = b->slot_count = b->count_count = b->rate_count = b->expired_count = 0;
 }

@@ -13,6 +13,7 @@
 #define HEAP_COLUMNS_H
 
 #include "heap/skeleton.h"
+#include "model/paths/rate.h"
 
 /*
  * What each slot held at two instants, by place: `from` NULL = nothing, the start; `until` NULL =
@@ -20,6 +21,10 @@
  */
 struct base {
 	struct live *from, *until;
+};
+
+struct slot_arrival {
+	uint32_t node, epoch;
 };
 
 struct columns {
@@ -31,22 +36,44 @@ struct columns {
 	struct tally *now;
 	uint32_t *epoch;
 	uint64_t *weighed_bits; /* has ever held estimates */
+	/* In the window of all rates; NULL: nothing came yet. A slot without a bit has none. */
+	struct rate *rate;
+	uint64_t *rated_bits;
 	/* live at both ends of the interval that changes are counted in; NULL: the start, now.
 	 * Who sets them gives them away. */
 	struct base base;
 
 	/* what came since the last columns_settle() */
 	struct arrival *nodes_came;
-	struct slot_arrival {
-		uint32_t node, epoch;
-	} * slots_came;
+	struct slot_arrival *slots_came;
 	size_t node_count, node_room, slot_count, slot_room;
 	uint64_t *is_stack; /* by arrival of nodes */
 	size_t stack_room;
 	bool moved; /* a node became a stack */
 };
 
+/* What came since, gathered by who follows a session; the columns take all of it at once. */
+struct heap_batch {
+	struct arrival *nodes;
+	struct slot_arrival *slots;
+	struct batch_count { /* cumulative; by order of arrival */
+		uint32_t slot;
+		bool weighed;
+		struct tally now;
+	} * counts;
+	struct rate_entry *rates; /* to be added */
+	struct batch_expired {    /* ... and taken away; owned */
+		struct rate_entry *entries;
+		size_t count;
+	} * expired;
+	size_t node_count, node_room, slot_count, slot_room, count_count, count_room;
+	size_t rate_count, rate_room, expired_count, expired_room;
+};
+void heap_batch_release(struct heap_batch *b);
+
 void columns_init(struct columns *c);
+/* Takes the batch, which is empty then, into place. */
+void columns_take(struct columns *c, struct heap_batch *b);
 void columns_release(struct columns *c);
 /* Their place in the order of arrival. The caller has checked parent and node: they came before. */
 uint32_t columns_add_node(struct columns *c, uint32_t parent, uint32_t location, uint32_t id,

@@ -83,6 +83,26 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 	return s;
 }
 
+static struct heap_rates *new_rates(const struct columns *c)
+{
+	uint32_t stacks = c->skeleton->stacks, k = 0, most = 0;
+
+	for (uint32_t i = 0; c->rate && i <= c->slots / 64; i++)
+		most += (uint32_t)__builtin_popcountll(c->rated_bits[i]);
+	if (!most)
+		return NULL;
+	struct heap_rates *r = heap_rates_new(stacks, most < stacks ? most : stacks);
+	for (uint32_t i = 0; i <= c->slots / 64; i++)
+		for (uint64_t left = c->rated_bits[i]; left; left &= left - 1) {
+			uint32_t at = i * 64 + (uint32_t)__builtin_ctzll(left);
+
+			while (c->first[k + 1] <= at)
+				k++;
+			heap_rates_put(r, k, &c->rate[at]);
+		}
+	return heap_rates_end(r, stacks);
+}
+
 struct heap *heap_new(const struct columns *c, const struct base *base)
 {
 	struct heap *h = xcalloc(1, sizeof *h);
@@ -91,6 +111,7 @@ struct heap *heap_new(const struct columns *c, const struct base *base)
 	h->skeleton = skeleton_hold(c->skeleton);
 	h->sums = new_sums(c);
 	h->changes = base ? new_changes(c, base) : NULL;
+	h->rates = new_rates(c);
 	return h;
 }
 

@@ -106,15 +106,10 @@ void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *s
  */
 struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live);
 
-/* heap/rates.c: adds up rates in any order; heap_rates_end() gives them to the snapshot. */
-struct rate_sums {
-	uint32_t stacks;
-	struct rate *of; /* by stack */
-	uint64_t *bits;
-};
-void heap_rates_begin(struct rate_sums *r, uint32_t stacks);
-void heap_rates_add(struct rate_sums *r, uint32_t stack, const struct rate *rate);
-struct heap_rates *heap_rates_end(struct rate_sums *r); /* NULL: none */
+/* heap/rates.c: of at most `most` stacks, which come in their order; NULL: of none. */
+struct heap_rates *heap_rates_new(uint32_t stacks, uint32_t most);
+void heap_rates_put(struct heap_rates *r, uint32_t stack, const struct rate *rate);
+struct heap_rates *heap_rates_end(struct heap_rates *r, uint32_t stacks);
 void heap_rates_drop(struct heap_rates *r);
 
 /* heap/order.c: all stacks by live bytes, the largest first, equal ones in the tree's order. */

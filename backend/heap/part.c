@@ -73,15 +73,14 @@ static struct changes *part_of_changes(const struct changes *of, const uint64_t 
 static struct heap_rates *part_of_rates(const struct heap_rates *of, const uint64_t *bits,
 					uint32_t stacks)
 {
-	struct rate_sums sums;
+	struct heap_rates *to = heap_rates_new(stacks, of->count);
 
-	heap_rates_begin(&sums, stacks);
 	for (uint32_t i = 0; i < of->count; i++) {
 		struct rate own = rate_sub(&of->sum[i + 1], &of->sum[i]);
 		if (bit_of(bits, of->stack[i]))
-			heap_rates_add(&sums, of->stack[i], &own);
+			heap_rates_put(to, of->stack[i], &own);
 	}
-	return heap_rates_end(&sums);
+	return heap_rates_end(to, stacks);
 }
 
 struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live)

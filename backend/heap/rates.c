@@ -7,46 +7,41 @@
 
 #include <stdlib.h>
 
-void heap_rates_begin(struct rate_sums *r, uint32_t stacks)
+struct heap_rates *heap_rates_new(uint32_t stacks, uint32_t most)
 {
-	r->stacks = stacks;
-	r->of = xcalloc(stacks + 1ul, sizeof *r->of); /* untouched where there is none */
+	struct heap_rates *r = xcalloc(1, sizeof *r);
+
+	atomic_init(&r->users, 1);
 	r->bits = xcalloc(stacks / 64 + 1ul, sizeof *r->bits);
+	r->before = xmalloc((stacks / 64 + 1ul) * sizeof *r->before);
+	r->stack = xmalloc((most + 1ul) * sizeof *r->stack);
+	r->sum = room_take((most + 1ul) * sizeof *r->sum);
+	r->sum[0] = (struct rate){ 0 };
+	return r;
 }
 
-void heap_rates_add(struct rate_sums *r, uint32_t stack, const struct rate *rate)
+void heap_rates_put(struct heap_rates *r, uint32_t stack, const struct rate *rate)
 {
-	r->bits[stack / 64] |= 1ull << stack % 64;
-	rate_add(&r->of[stack], rate);
-}
-
-struct heap_rates *heap_rates_end(struct rate_sums *r)
-{
-	struct heap_rates *to = xcalloc(1, sizeof *to);
-	struct rate sum = { 0 };
-	uint32_t at = 0;
-
-	atomic_init(&to->users, 1);
-	to->bits = r->bits;
-	to->before = xmalloc((r->stacks / 64 + 1ul) * sizeof *to->before);
-	for (uint32_t i = 0; i <= r->stacks / 64; i++) {
-		to->before[i] = to->count;
-		to->count += (uint32_t)__builtin_popcountll(r->bits[i]);
+	if (!r->count || r->stack[r->count - 1] != stack) {
+		r->bits[stack / 64] |= 1ull << stack % 64;
+		r->stack[r->count] = stack;
+		r->sum[r->count + 1] = r->sum[r->count];
+		r->count++;
 	}
-	to->stack = xmalloc((to->count + 1ul) * sizeof *to->stack);
-	to->sum = room_take((to->count + 1ul) * sizeof *to->sum);
-	for (uint32_t i = 0; i <= r->stacks / 64; i++)
-		for (uint64_t left = r->bits[i]; left; left &= left - 1) {
-			uint32_t k = i * 64 + (uint32_t)__builtin_ctzll(left);
+	rate_add(&r->sum[r->count], rate);
+}
 
-			to->stack[at] = k;
-			to->sum[at++] = sum;
-			rate_add(&sum, &r->of[k]);
-		}
-	to->sum[at] = sum;
-	free(r->of);
-	if (at)
-		return to;
-	heap_rates_drop(to);
-	return NULL;
+struct heap_rates *heap_rates_end(struct heap_rates *r, uint32_t stacks)
+{
+	uint32_t before = 0;
+
+	if (!r->count) {
+		heap_rates_drop(r);
+		return NULL;
+	}
+	for (uint32_t i = 0; i <= stacks / 64; i++) {
+		r->before[i] = before;
+		before += (uint32_t)__builtin_popcountll(r->bits[i]);
+	}
+	return r;
 }

@@ -53,3 +53,10 @@ void room_give(void *p)
 	pthread_mutex_unlock(&rooms.lock);
 	free(p);
 }
+
+void room_forked(void)
+{
+	pthread_mutex_init(&rooms.lock, NULL);
+	for (size_t i = 0; i < KEPT; i++)
+		rooms.kept[i] = NULL;
+}

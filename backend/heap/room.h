@@ -10,5 +10,6 @@
 
 void *room_take(size_t bytes); /* not cleared */
 void room_give(void *p);       /* NULL: nothing */
+void room_forked(void);        /* in a child: another thread may have been here */
 
 #endif

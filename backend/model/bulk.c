@@ -81,7 +81,7 @@ static void pass_by(struct model *m, bool rated)
 			continue;
 		struct tally grown = tally_sub(coming_of(m, s), &b->changed[i].now);
 		struct rate change = rate_of(&grown);
-		rates_enter(&m->rates, s, b->changed[i].slot, &change);
+		tick_rate(m, s, b->changed[i].slot, &change);
 	}
 	b->changed_count = 0;
 }

@@ -92,8 +92,6 @@ static bool check_beside(const struct model *m, struct err *err)
 			tally_add(&inherited, &slot_at(&m->trie, i)->now);
 	if (memcmp(&inherited, &m->inherited, sizeof inherited))
 		return err_set(err, 125, "model: the sum of inherited slots is wrong") == 0;
-	if (m->rates.pages && !rates_entries(&m->rates))
-		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
 	if (!peak_adds_up(&m->peak))
 		return err_set(err, 125, "model: the counters at the peak are not its sum") == 0;
 	return true;

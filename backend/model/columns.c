@@ -1,86 +1,158 @@
 /* SPDX-License-Identifier: MIT
  *
  * columns.c - keeps the columns beside the model: they are made when somebody first asks for a
- * snapshot, and then follow each tick, slot by slot.
+ * snapshot. What each tick changes is gathered, and taken in with the next snapshot.
+ *
+ * A large snapshot of a view is made by a thread (heap/maker.h); until it is there, the last one
+ * stays. What users wait for is made at once: the first one, the first whole state, the last one,
+ * another interval, another program.
  */
 #include "model/columns.h"
+#include "heap/maker.h"
+#include "heap/room.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
 
-#define PACE_COSTS 6 /* ... and so many times what the last one took: rows of it take as long */
+#define LONG_NS 4000000u /* what takes longer is the thread's */
+#define PACE_COSTS 3     /* so many times what the last one took until the next */
+#define MANY (1u << 20)  /* changes that nobody looked at are taken in */
+
+static bool is_weighed(const struct trie *t, const struct slot *s)
+{
+	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
+	return node_at(t, s->node)->self_estimate || slot_is_estimate(s, &s->now);
+}
+
+static void put_count(struct heap_batch *b, const struct trie *t, uint32_t slot)
+{
+	const struct slot *s = slot_at(t, slot);
+
+	GROW(b->counts, b->count_room, b->count_count + 1);
+	b->counts[b->count_count++] = (struct batch_count){ slot, is_weighed(t, s), s->now };
+}
 
 /* Nodes and slots that came since. */
-static void take_new(const struct trie *t, struct columns *c)
+static void put_new(struct heap_batch *b, const struct trie *t, uint32_t *nodes, uint32_t *slots)
 {
-	uint32_t nodes = c->skeleton->nodes + (uint32_t)c->node_count;
-	uint32_t slots = c->slots + (uint32_t)c->slot_count, placed = c->slots;
-
-	for (uint32_t i = nodes; i < t->node_count; i++) {
-		const struct node *n = node_at(t, i);
-
-		columns_add_node(c, n->parent, n->location, n->id, n->by_pointer);
+	GROW(b->nodes, b->node_room, b->node_count + t->node_count - *nodes);
+	for (; *nodes < t->node_count; ++*nodes) {
+		const struct node *n = node_at(t, *nodes);
+		b->nodes[b->node_count++] =
+			(struct arrival){ n->parent, n->location, n->id, n->by_pointer };
 	}
-	for (uint32_t s = slots; s < t->slot_count; s++)
-		columns_add_slot(c, slot_at(t, s)->node, slot_at(t, s)->epoch);
-	columns_settle(c);
-	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
-	for (uint32_t s = placed; s < t->slot_count; s++)
-		columns_count(c, s, &slot_at(t, s)->now,
-			      node_at(t, slot_at(t, s)->node)->self_estimate);
+	GROW(b->slots, b->slot_room, b->slot_count + t->slot_count - *slots);
+	for (; *slots < t->slot_count; ++*slots) {
+		const struct slot *s = slot_at(t, *slots);
+		b->slots[b->slot_count++] = (struct slot_arrival){ s->node, s->epoch };
+		put_count(b, t, *slots);
+	}
 }
 
 void model_columns(const struct model *m, struct columns *c)
 {
+	struct heap_batch b = { 0 };
+	uint32_t nodes = 1, slots = 0;
+
 	columns_init(c);
-	take_new(&m->trie, c);
+	put_new(&b, &m->trie, &nodes, &slots);
+	columns_take(c, &b);
+	heap_batch_release(&b);
+}
+
+/* --- what ticks change */
+
+/* Nobody may look for long. */
+static void take_many(struct model *m)
+{
+	struct snapshot *s = &m->snapshot;
+
+	if ((s->maker && maker_busy(s->maker)) ||
+	    s->coming.count_count + s->coming.rate_count < MANY)
+		return;
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	columns_take(s->columns, &s->coming);
 }
 
 void columns_follow(struct model *m, uint32_t slot)
 {
-	const struct slot *s = slot_at(&m->trie, slot);
+	struct snapshot *s = &m->snapshot;
 
-	if (m->snapshot.columns && slot < m->snapshot.columns->slots)
-		columns_count(m->snapshot.columns, slot, &s->now,
-			      node_at(&m->trie, s->node)->self_estimate ||
-				      slot_is_estimate(s, &s->now));
+	if (!s->columns || slot >= s->slots)
+		return;
+	put_count(&s->coming, &m->trie, slot);
+	if (s->coming.count_count % MANY == 0)
+		take_many(m);
 }
 
-static void forget_base(struct columns *c)
+static void put_rate(struct heap_batch *b, uint32_t slot, const struct rate *r)
 {
-	free(c->base.from);
-	free(c->base.until);
-	c->base = (struct base){ 0 };
+	GROW(b->rates, b->rate_room, b->rate_count + 1);
+	b->rates[b->rate_count++] =
+		(struct rate_entry){ r->bytes, r->freed, (uint32_t)r->blocks, slot };
+}
+
+void columns_rate(struct model *m, uint32_t slot, const struct rate *rate)
+{
+	if (m->snapshot.columns && rate_any(rate))
+		put_rate(&m->snapshot.coming, slot, rate);
+}
+
+void columns_expire(struct model *m, struct rate_entry *entries, size_t count)
+{
+	struct heap_batch *b = &m->snapshot.coming;
+
+	if (!m->snapshot.columns || !count) {
+		free(entries);
+		return;
+	}
+	GROW(b->expired, b->expired_room, b->expired_count + 1);
+	b->expired[b->expired_count++] = (struct batch_expired){ entries, count };
+	take_many(m);
+}
+
+/* --- snapshots */
+
+static void drop_heap(struct snapshot *s, struct heap *h)
+{
+	heap_drop(s->heap);
+	s->heap = h;
 }
 
 void columns_forget(struct model *m)
 {
 	struct snapshot *s = &m->snapshot;
 
-	heap_drop(s->heap);
-	s->heap = NULL;
-	s->based = false;
+	maker_free(s->maker);
+	s->maker = NULL;
+	drop_heap(s, NULL);
+	heap_batch_release(&s->given);
+	heap_batch_release(&s->coming);
 	if (s->columns)
 		columns_release(s->columns);
 	free(s->columns);
 	s->columns = NULL;
+	s->based = false;
 }
 
-static struct heap_rates *rates_of(const struct model *m, const struct columns *c)
+/* All that the model has. */
+static void begin(struct model *m)
 {
-	struct rate_sums sums;
-	size_t slot = rates_next(&m->rates, 0);
+	struct snapshot *s = &m->snapshot;
 
-	if (slot == SIZE_MAX)
-		return NULL;
-	heap_rates_begin(&sums, c->skeleton->stacks);
-	for (; slot < m->trie.slot_count; slot = rates_next(&m->rates, slot + 1)) {
-		struct rate r = rate_read(&m->rates, (uint32_t)slot);
-
-		heap_rates_add(&sums, columns_stack(c, slot_at(&m->trie, (uint32_t)slot)->node),
-			       &r);
+	s->columns = xmalloc(sizeof *s->columns);
+	columns_init(s->columns);
+	s->nodes = 1;
+	s->slots = 0;
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	for (size_t i = 0; i < m->rates.count; i++) {
+		const struct rate_part *p = rates_part(&m->rates, i);
+		for (size_t k = 0; k < p->count; k++) {
+			const struct rate_entry *e = &p->entries[k];
+			put_rate(&s->coming, e->slot,
+				 &(struct rate){ e->bytes, e->blocks, e->freed });
+		}
 	}
-	return heap_rates_end(&sums);
 }
 
 /* The live amounts at the interval's ends. */
@@ -90,7 +162,9 @@ static void take_base(struct model *m, struct columns *c)
 
 	if (s->based && s->interval == m->interval.generation)
 		return;
-	forget_base(c);
+	free(c->base.from);
+	free(c->base.until);
+	c->base = (struct base){ 0 };
 	s->based = true;
 	s->interval = m->interval.generation;
 	if (m->interval.base)
@@ -99,53 +173,110 @@ static void take_base(struct model *m, struct columns *c)
 		c->base.until = model_live_at(m, c, m->interval.until);
 }
 
+/* What the maker has made. */
+static void take_made(struct model *m)
+{
+	struct snapshot *s = &m->snapshot;
+	struct heap *h = s->maker ? maker_take(s->maker) : NULL;
+
+	if (!h)
+		return;
+	drop_heap(s, h);
+	s->ticks = s->given_ticks;
+	s->cost_ns = maker_cost(s->maker);
+	s->made_ns = now_ns();
+}
+
+static void make_at_once(struct model *m)
+{
+	struct snapshot *s = &m->snapshot;
+	uint64_t began = now_ns();
+
+	take_made(m);
+	if (!s->columns)
+		begin(m);
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	columns_take(s->columns, &s->coming);
+	take_base(m, s->columns);
+	bool changes = m->interval.base || m->interval.until;
+	drop_heap(s, heap_new(s->columns, changes ? &s->columns->base : NULL));
+	s->ticks = m->ticks;
+	s->resets = m->resets;
+	s->complete = m->complete;
+	s->made_ns = now_ns();
+	s->cost_ns = s->made_ns - began;
+}
+
 void model_set_paced(struct model *m, bool on)
 {
 	m->snapshot.paced = on;
 }
 
-bool model_behind(const struct model *m)
+/* In a forked child there is no maker, and what it had may be half done. */
+void model_forked(struct model *m)
 {
-	return m->snapshot.heap && m->snapshot.ticks != m->ticks;
+	room_forked();
+	m->snapshot = (struct snapshot){ .paced = false };
 }
 
-/* Only ticks wait: the first whole state, and another interval, are seen at once. */
+static bool must_not_wait(const struct model *m)
+{
+	const struct snapshot *s = &m->snapshot;
+
+	return !s->heap || !s->paced || s->interval != m->interval.generation ||
+	       s->resets != m->resets || s->complete != m->complete || m->final ||
+	       s->cost_ns < LONG_NS;
+}
+
 static bool is_due(const struct model *m)
 {
 	const struct snapshot *s = &m->snapshot;
 
-	if (!s->heap || s->interval != m->interval.generation || s->resets != m->resets ||
-	    s->complete != m->complete)
-		return true;
-	if (s->ticks == m->ticks)
+	return now_ns() - s->made_ns >= PACE_COSTS * s->cost_ns;
+}
+
+static void begin_to_make(struct model *m)
+{
+	struct snapshot *s = &m->snapshot;
+	struct heap_batch empty = s->given;
+
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	s->given = s->coming;
+	s->coming = empty;
+	s->given_ticks = m->ticks;
+	maker_begin(s->maker, s->columns, &s->given);
+}
+
+bool model_behind(const struct model *m)
+{
+	const struct snapshot *s = &m->snapshot;
+
+	if (!s->heap || s->ticks == m->ticks)
 		return false;
-	uint64_t since = s->paced && !m->final ? now_ns() - s->made_ns : UINT64_MAX;
-	return since >= PACE_COSTS * s->cost_ns;
+	if (s->maker && maker_busy(s->maker))
+		return false;
+	return must_not_wait(m) || is_due(m) || (s->maker && s->given_ticks != s->ticks);
 }
 
 struct heap *model_heap(const struct model *of)
 {
 	struct model *m = (struct model *)of; /* what it keeps does not change what it says */
 	struct snapshot *s = &m->snapshot;
-	uint64_t began = now_ns();
 
-	if (!is_due(m))
+	if (s->heap && s->ticks == m->ticks && s->resets == m->resets &&
+	    s->interval == m->interval.generation)
 		return s->heap;
-	if (!s->columns) {
-		s->columns = xmalloc(sizeof *s->columns);
-		columns_init(s->columns);
+	if (!must_not_wait(m) && !s->maker)
+		s->maker = maker_new();
+	if (must_not_wait(m) || !s->maker) {
+		make_at_once(m);
+		return s->heap;
 	}
-	take_new(&m->trie, s->columns);
-	take_base(m, s->columns);
-	heap_drop(s->heap);
-	s->heap = heap_new(s->columns,
-			   m->interval.base || m->interval.until ? &s->columns->base : NULL);
-	s->heap->rates = rates_of(m, s->columns);
-	s->ticks = m->ticks;
-	s->resets = m->resets;
-	s->complete = m->complete;
-	s->made_ns = now_ns();
-	s->cost_ns = s->made_ns - began;
+	if (maker_busy(s->maker))
+		return s->heap;
+	take_made(m);
+	if (s->ticks != m->ticks && is_due(m))
+		begin_to_make(m);
 	return s->heap;
 }
 

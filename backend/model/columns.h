@@ -24,6 +24,9 @@ struct live *model_live_at(const struct model *m, const struct columns *c, uint3
 
 /* A slot (dense) has other counters. */
 void columns_follow(struct model *m, uint32_t slot);
+/* It allocated, or freed, in the window of all rates; those entries left it, which are taken. */
+void columns_rate(struct model *m, uint32_t slot, const struct rate *rate);
+void columns_expire(struct model *m, struct rate_entry *entries, size_t count);
 void columns_forget(struct model *m);
 
 #endif

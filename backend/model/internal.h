@@ -6,6 +6,7 @@
 #ifndef MODEL_INTERNAL_H
 #define MODEL_INTERNAL_H
 
+#include "heap/columns.h"
 #include "model/state/cohorts.h"
 #include "model/paths/event.h"
 #include "model/interval.h"
@@ -23,15 +24,18 @@ struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
 };
 
-struct columns;
-struct heap;
-struct snapshot { /* model/columns.c; NULL: nobody asked */
-	struct columns *columns;
-	struct heap *heap; /* as of `ticks` */
-	uint64_t ticks, resets,
-		interval; /* interval: whose ends the columns have, by its generation */
-	bool based;
-	bool complete;
+struct heap_maker;
+struct snapshot {                 /* model/columns.c */
+	struct columns *columns;  /* NULL: nobody asked yet. The maker's while it works, as is */
+	struct heap_batch given;  /* ... what it takes in; */
+	struct heap_batch coming; /* this comes next */
+	uint32_t nodes, slots;    /* that the columns have, with what is given and coming */
+	struct heap_maker *maker; /* NULL: in line */
+	struct heap *heap;
+	/* that the heap is of; with `given_ticks`, the one that is being made; interval: by its
+	 * generation */
+	uint64_t ticks, given_ticks, resets, interval;
+	bool complete, based;
 	bool paced;                /* model_set_paced() */
 	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */
 };

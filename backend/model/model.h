@@ -46,6 +46,8 @@ void model_want_interval(struct model *m, const struct model *as);
  */
 void model_set_paced(struct model *m, bool on);
 bool model_behind(const struct model *m);
+/* In a forked child: snapshots are made anew, in line. */
+void model_forked(struct model *m);
 
 /*
  * For a session that is read to an instant: between these two, a complete state stays as it is. At

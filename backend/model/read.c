@@ -222,30 +222,34 @@ size_t model_memory(const struct model *m, const struct memory_part **parts)
 	return m->figures.part_count;
 }
 
-uint64_t model_truncated(const struct model *m, unsigned reason)
+/* Blocks of the node and below; one that came since the snapshot has none there. */
+static uint64_t blocks_below(const struct model *m, const struct node *n)
 {
 	const struct heap *h = model_heap(m);
+
+	return n->index < h->skeleton->nodes
+		       ? heap_incl(h, h->skeleton->node_of[n->index]).alloc_blocks
+		       : 0;
+}
+
+uint64_t model_truncated(const struct model *m, unsigned reason)
+{
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < m->trie.truncated_count; i++) {
 		const struct node *n = node_by_id(&m->trie, m->trie.truncated[i]);
 		if (model_place(m, n)->offset == reason)
-			blocks += heap_incl(h, h->skeleton->node_of[n->index]).alloc_blocks;
+			blocks += blocks_below(m, n);
 	}
 	return blocks;
 }
 
 uint64_t model_by_pointer(const struct model *m)
 {
-	const struct heap *h = model_heap(m);
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < m->trie.proven_count; i++)
-		blocks +=
-			heap_incl(h,
-				  h->skeleton
-					  ->node_of[node_by_id(&m->trie, m->trie.proven[i])->index])
-				.alloc_blocks;
+		blocks += blocks_below(m, node_by_id(&m->trie, m->trie.proven[i]));
 	return blocks;
 }
 

@@ -45,7 +45,7 @@ static void restore_rate(struct model *m, const struct event *e)
 	if (e->u.s_window.first && r->count < RATE_PARTS)
 		rates_open(r, e->u.s_window.begin_ns, &e->u.s_window.before);
 	if (slot != NO_ID && r->count)
-		rates_enter(r, slot_at(&m->trie, slot), slot, &change);
+		tick_rate(m, slot_at(&m->trie, slot), slot, &change);
 }
 
 static void restore_thread(struct model *m, const struct event *e)

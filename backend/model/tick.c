@@ -80,6 +80,13 @@ void tick_sum_inherited(struct model *m)
 			tally_add(&m->inherited, &slot_at(&m->trie, i)->now);
 }
 
+void tick_rate(struct model *m, struct slot *s, uint32_t slot, const struct rate *change)
+{
+	rates_enter(&m->rates, s, slot, change);
+	if (rates_newest(&m->rates))
+		columns_rate(m, slot, change);
+}
+
 static void take_slot(struct model *m, const struct staged *x, bool rated)
 {
 	struct slot *s = slot_at(&m->trie, x->slot);
@@ -87,7 +94,7 @@ static void take_slot(struct model *m, const struct staged *x, bool rated)
 
 	if (rated) {
 		struct rate change = rate_of(&grown);
-		rates_enter(&m->rates, s, x->slot, &change);
+		tick_rate(m, s, x->slot, &change);
 	}
 	if (s->epoch < m->program.first_epoch)
 		tally_add(&m->inherited, &grown);
@@ -148,8 +155,11 @@ void tick_move_window(struct model *m, uint64_t before_ns, uint64_t now_ns,
 	size_t due =
 		rates_due(&m->rates, was, rated ? stops_running(&m->stops, now_ns) : UINT64_MAX);
 
-	while (due--)
-		rates_drop(&m->rates);
+	while (due--) {
+		size_t count;
+		struct rate_entry *entries = rates_drop(&m->rates, &count);
+		columns_expire(m, entries, count);
+	}
 	struct rate_part *fresh = rated ? rates_open(&m->rates, was, before) : NULL;
 	if (fresh)
 		fresh->thread_count = threads_done(&m->threads, &fresh->threads);

@@ -44,6 +44,8 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled);
 void tick_sum_inherited(struct model *m);
 /* The staged counters become the slots'. rated: what they grew by counts for the rates. */
 void tick_commit(struct model *m, bool rated);
+/* What a slot (dense) grew by counts for the rates; s: that slot. */
+void tick_rate(struct model *m, struct slot *s, uint32_t slot, const struct rate *change);
 /* A tick that everybody sees. */
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 /* Counters are current: so are the tick's time, totals (NULL = none came) and flags. remember: the

@@ -36,6 +36,7 @@ struct owners {
 	struct heap *of; /* the model's, that it was made of */
 	struct heap_sites *sites;
 	struct heap_owners *of_stack;
+	struct heap_site *site_sums; /* of the heap, by number of its sites */
 	bool direct;
 	const struct owner **list; /* sorted */
 	struct owner *copies;      /* in that order: the result of owners_update() */

@@ -44,6 +44,7 @@ void owners_free(struct owners *o)
 	heap_drop(o->of);
 	heap_sites_drop(o->sites);
 	heap_owners_drop(o->of_stack);
+	free(o->site_sums);
 	for (size_t i = 0; i < o->held_count; i++) {
 		free(o->held[i]->other);
 		free(o->held[i]);
@@ -90,17 +91,19 @@ static uint32_t owner_of_function(struct owners *o, const struct heap_function *
 	return f->lib == NO_ID ? 0 : held_of_lib(o, f->lib);
 }
 
+static uint32_t owner_of_site(struct owners *o, const struct heap_names *n, uint32_t function)
+{
+	return function == NO_ID ? 0 : owner_of_function(o, &n->function[function]);
+}
+
 static uint32_t *owners_by_site(struct owners *o, const struct skeleton *s,
 				const struct heap_names *n)
 {
 	uint32_t *of = xmalloc((s->stacks + 1ul) * sizeof *of);
 	uint32_t *of_site = xmalloc((o->sites->count + 1ul) * sizeof *of_site);
 
-	for (uint32_t i = 0; i < o->sites->count; i++) {
-		uint32_t fn = o->sites->function[i];
-
-		of_site[i] = fn == NO_ID ? 0 : owner_of_function(o, &n->function[fn]);
-	}
+	for (uint32_t i = 0; i < o->sites->count; i++)
+		of_site[i] = owner_of_site(o, n, o->sites->function[i]);
 	for (uint32_t k = 0; k < s->stacks; k++)
 		of[k] = of_site[o->sites->of_stack[k]];
 	free(of_site);
@@ -174,17 +177,28 @@ static void make_sites(struct owners *o, struct skeleton *s)
 	assign(o, s, n);
 }
 
+/* What all stacks of an owner hold: all stacks of its sites, unless the rule is another. */
 static void sum_up(struct owners *o)
 {
 	const struct heap *h = o->heap;
-
-	for (size_t i = 0; i < o->held_count; i++)
-		o->held[i]->pub.amounts = (struct amounts){ 0 };
 	struct amounts *sums = xcalloc(o->held_count, sizeof *sums);
-	heap_sum_by(h, h->owners->of_stack, sums);
+
+	free(o->site_sums);
+	o->site_sums = xcalloc(h->sites->count + 1ul, sizeof *o->site_sums);
+	heap_sites_sum(h->sites, h, o->site_sums);
+	if (o->direct)
+		heap_sum_by(h, h->owners->of_stack, sums);
+	for (uint32_t i = 0; !o->direct && i < h->sites->count; i++)
+		amounts_add(&sums[owner_of_site(o, h->names, h->sites->function[i])],
+			    &o->site_sums[i].amounts);
 	for (size_t i = 0; i < o->held_count; i++)
 		o->held[i]->pub.amounts = sums[i];
 	free(sums);
+}
+
+const struct heap_site *owners_sites(const struct owners *o)
+{
+	return o->site_sums;
 }
 
 const struct heap *owners_heap(struct owners *o)

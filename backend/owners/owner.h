@@ -61,6 +61,8 @@ struct names *owners_names(struct owners *o);
 const struct heap *owners_heap(struct owners *o);
 /* The same, for who then asks about single stacks. */
 void owners_refresh(struct owners *o);
+/* What its sites hold, by their number. Borrowed as long. */
+const struct heap_site *owners_sites(const struct owners *o);
 /* Of a node of its call tree, as if it were a stack. Asks for no name. */
 const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t node);
 /* By the number in heap->owners->of_stack. */

@@ -131,10 +131,11 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		if (cut->kind != MTW_NODE_TRUNCATED)
 			continue;
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
-		for (uint32_t at = n->first_child; at != NO_ID && at < h->skeleton->nodes;) {
+		for (uint32_t at = n->first_child; at != NO_ID;) {
 			const struct node *last = model_dense(m, at, NULL);
-			add(&c, cut->offset, quality_module(model_place(m, last)),
-			    heap_incl(h, h->skeleton->node_of[at]).alloc_blocks);
+			if (at < h->skeleton->nodes) /* else it came since */
+				add(&c, cut->offset, quality_module(model_place(m, last)),
+				    heap_incl(h, h->skeleton->node_of[at]).alloc_blocks);
 			at = last->next_sibling;
 		}
 	}

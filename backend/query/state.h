@@ -120,6 +120,12 @@ struct query {
 	size_t path_room;
 	uint32_t *group_of; /* scratch, by function: query/tree/group.c */
 	size_t group_room;
+	/* What call sites hold, as of a stamp: rows below the root of the inverted tree are these.
+	 * By number; the numbers by function. */
+	struct heap_site *site_sums;
+	uint32_t *site_of_fn;
+	size_t site_fn_room;
+	uint64_t sites_stamp;
 
 	struct shown shown;
 	struct search search;

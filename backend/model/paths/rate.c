@@ -10,16 +10,12 @@
  *
  * Parts, and not the ticks themselves, because a busy slot changes in each of a hundred ticks: it
  * has one entry a second. slot.rated finds it.
- *
- * Most stacks of a large program rest. So the rates of slots lie in pages, which exist from the
- * first rate in them until nothing has a rate.
  */
 #include "model/paths/rate.h"
 
 #include <stdlib.h>
 
 #define PART_NS (RATE_WINDOW_NS / 10)
-#define PAGE 256u
 
 struct rate rate_of(const struct tally *grown)
 {
@@ -51,46 +47,17 @@ size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now)
 	return i;
 }
 
-static struct rate *rate_at(struct rate_book *r, uint32_t slot)
-{
-	GROW(r->pages, r->room, (size_t)slot / PAGE + 1);
-	if (!r->pages[slot / PAGE])
-		r->pages[slot / PAGE] = xcalloc(PAGE, sizeof **r->pages);
-	return &r->pages[slot / PAGE][slot % PAGE];
-}
-
-static void forget_pages(struct rate_book *r)
-{
-	for (size_t i = 0; i < r->room; i++)
-		free(r->pages[i]);
-	free(r->pages);
-	r->pages = NULL;
-	r->room = 0;
-}
-
-static void free_part(struct rate_book *r)
+struct rate_entry *rates_drop(struct rate_book *r, size_t *count)
 {
 	struct rate_part *p = &r->parts[r->first];
+	struct rate_entry *entries = p->entries;
 
-	free(p->entries);
+	*count = p->count;
 	free(p->threads);
 	*p = (struct rate_part){ 0 };
 	r->first = (r->first + 1) % RATE_PARTS;
 	r->count--;
-}
-
-void rates_drop(struct rate_book *r)
-{
-	const struct rate_part *p = &r->parts[r->first];
-
-	for (size_t i = 0; i < p->count; i++) {
-		const struct rate_entry *e = &p->entries[i];
-		struct rate *rate = rate_at(r, e->slot);
-		*rate = rate_sub(rate, &(struct rate){ e->bytes, e->blocks, e->freed });
-	}
-	free_part(r);
-	if (!rates_entries(r))
-		forget_pages(r);
+	return entries;
 }
 
 struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before)
@@ -126,7 +93,6 @@ void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struc
 	e->bytes += change->bytes;
 	e->blocks += (uint32_t)change->blocks;
 	e->freed += change->freed;
-	rate_add(rate_at(r, slot), change);
 }
 
 void rates_show(struct rate_book *r)
@@ -136,43 +102,14 @@ void rates_show(struct rate_book *r)
 	r->before = r->known ? rates_part(r, 0)->before : (struct tally){ 0 };
 }
 
-struct rate rate_read(const struct rate_book *r, uint32_t slot)
-{
-	size_t page = slot / PAGE;
-
-	return page < r->room && r->pages[page] ? r->pages[page][slot % PAGE] : (struct rate){ 0 };
-}
-
-size_t rates_entries(const struct rate_book *r)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < r->count; i++)
-		n += rates_part(r, i)->count;
-	return n;
-}
-
-size_t rates_next(const struct rate_book *r, size_t slot)
-{
-	while (slot < r->room * PAGE) {
-		const struct rate *page = r->pages[slot / PAGE];
-		if (!page)
-			slot = (slot / PAGE + 1) * PAGE;
-		else if (rate_any(&page[slot % PAGE]))
-			return slot;
-		else
-			slot++;
-	}
-	return SIZE_MAX;
-}
-
 void rates_clear(struct rate_book *r)
 {
+	size_t count;
+
 	while (r->count)
-		free_part(r);
+		free(rates_drop(r, &count));
 	r->first = 0;
 	rates_show(r);
-	forget_pages(r);
 }
 
 void rates_add_up(const struct rate_book *r, struct rate *slots)

@@ -36,8 +36,6 @@ struct rate_book {
 	uint64_t begin_ns;
 	struct tally before;
 	bool known;
-	struct rate **pages; /* of the parts, by dense index of slots; those with a rate exist */
-	size_t room;
 };
 
 /* The change of a slot in a tick, as the rates count it. An impossibly large one counts as 0. */
@@ -46,7 +44,8 @@ struct rate rate_of(const struct tally *grown);
 size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now_ns);
 const struct rate_part *rates_part(const struct rate_book *r, size_t i); /* the oldest is 0 */
 struct rate_part *rates_newest(struct rate_book *r);                     /* NULL: there is none */
-void rates_drop(struct rate_book *r); /* the oldest part, from the slots' rates, too */
+/* The oldest part; its entries are the caller's to free. */
+struct rate_entry *rates_drop(struct rate_book *r, size_t *count);
 /* Begins the part that a tick belongs to; NULL: it belongs to the newest one. `before`: the totals
  * at before_ns, the time of the tick before. */
 struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before);
@@ -56,10 +55,6 @@ void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struc
 void rates_expect(const struct rate_book *r, const struct slot *s);
 /* The window that is shown is that of the parts from now on. */
 void rates_show(struct rate_book *r);
-struct rate rate_read(const struct rate_book *r, uint32_t slot);
-size_t rates_entries(const struct rate_book *r); /* of all parts */
-/* the first slot from this one on that has a rate; SIZE_MAX = none */
-size_t rates_next(const struct rate_book *r, size_t slot);
 /* adds the parts' rates of slots to slots[] */
 void rates_add_up(const struct rate_book *r, struct rate *slots);
 void rates_clear(struct rate_book *r);

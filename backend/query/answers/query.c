@@ -57,6 +57,8 @@ void query_free(struct query *q)
 	free(q->looked);
 	free(q->path);
 	free(q->group_of);
+	free(q->site_sums);
+	free(q->site_of_fn);
 	free(q->search.text);
 	free(q->search.hit_of_fn);
 	filter_release(&q->filter);

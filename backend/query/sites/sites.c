@@ -170,19 +170,22 @@ static void publish(struct query *q, struct query_site *s, const struct heap_sit
 	s->pub.flags |= amounts_zero_flag(q->m, &s->pub.amounts);
 }
 
-/* Sums of all stacks, and of those that pass; free() both. */
-static struct heap_site *sum_up(const struct query *q, const struct heap *h)
+/* Of the stacks that pass the filter; free() it. */
+static struct heap_site *sum_up(const struct query *q)
 {
-	struct heap_site *sums = xcalloc(q->raw->sites->count + 1ul, sizeof *sums);
+	struct heap_site *sums = xmalloc((q->raw->sites->count + 1ul) * sizeof *sums);
 
-	heap_sites_sum(q->raw->sites, h, sums);
+	if (q->heap == q->raw)
+		memcpy(sums, owners_sites(q->o), q->raw->sites->count * sizeof *sums);
+	else
+		heap_sites_sum(q->raw->sites, q->heap, sums);
 	return sums;
 }
 
 static void take_sums(struct query *q, struct site_table *t, const uint32_t *number, bool anew)
 {
-	struct heap_site *all = sum_up(q, q->raw);
-	struct heap_site *passed = q->heap == q->raw ? all : sum_up(q, q->heap);
+	const struct heap_site *all = owners_sites(q->o);
+	struct heap_site *passed = sum_up(q);
 
 	for (size_t i = 0; i < t->count; i++) {
 		t->sites[i]->all = t->sites[i]->pub.amounts = (struct amounts){ 0 };
@@ -198,9 +201,7 @@ static void take_sums(struct query *q, struct site_table *t, const uint32_t *num
 			passed[i].heaviest = all[i].heaviest;
 		publish(q, s, &passed[i], anew);
 	}
-	if (passed != all)
-		free(passed);
-	free(all);
+	free(passed);
 }
 
 static struct site_table *table(struct query *q)

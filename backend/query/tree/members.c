@@ -52,7 +52,7 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 	return true;
 }
 
-static struct member call_site(const struct query *q, uint32_t leaf)
+struct member member_site(const struct query *q, uint32_t leaf)
 {
 	uint32_t frame, node = heap_site_above(q->raw->skeleton, q->raw->names, leaf, &frame);
 
@@ -82,7 +82,7 @@ static bool each_stack(struct query *q, step_fn fn, void *arg)
 
 	for (uint32_t k = 0; k < s->stacks; k++) {
 		uint32_t leaf = s->node_of_stack[k];
-		struct member to = leaf ? call_site(q, leaf) : (struct member){ 0 };
+		struct member to = leaf ? member_site(q, leaf) : (struct member){ 0 };
 
 		if (leaf && !fn(q, arg, &to))
 			return false;
@@ -115,7 +115,7 @@ size_t member_path(struct query *q, bool inverted, uint32_t node)
 	if (!node)
 		return 0;
 	if (inverted) {
-		struct member at = call_site(q, node);
+		struct member at = member_site(q, node);
 		do
 			put(q, &count, at);
 		while (step_up(q, &at));

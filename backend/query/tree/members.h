@@ -7,6 +7,8 @@
 
 #include "query/state.h"
 
+/* The call site of a stack, given its node. */
+struct member member_site(const struct query *q, uint32_t leaf);
 /* number of its function */
 uint32_t member_fn(const struct query *q, const struct member *m);
 typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */

@@ -103,11 +103,48 @@ static void sum_member(struct query *q, struct trow *r, const struct member *m, 
 		*most = live;
 		r->heavy = *m;
 	}
-	if (r->inverted ? r->parent != ROOT_UP : !member_innermost(q, m))
+	if (r->inverted ? r->parent != ROOT_UP : !member_innermost(q, m)) /* not its own */
 		return;
 	if (!r->inverted)
 		v = heap_self_amounts(q->heap, m->node);
 	amounts_add(&r->self, &v);
+}
+
+/* A row of the inverted tree's first level is a call site, unless the outermost of inlined frames
+ * stands for it. */
+static bool is_site(const struct query *q, const struct trow *r)
+{
+	return r->inverted && r->parent == ROOT_UP && !q->merged;
+}
+
+static void sum_sites(struct query *q)
+{
+	const struct heap_sites *s = q->raw->sites;
+
+	if (q->sites_stamp == q->stamp)
+		return;
+	q->sites_stamp = q->stamp;
+	free(q->site_sums);
+	q->site_sums = xmalloc((s->count + 1ul) * sizeof *q->site_sums);
+	heap_sites_sum(s, q->heap, q->site_sums);
+	GROW(q->site_of_fn, q->site_fn_room, s->names->functions + 1ul);
+	for (uint32_t i = 0; i < s->count; i++)
+		if (s->function[i] != NO_ID)
+			q->site_of_fn[s->function[i]] = i;
+}
+
+static void take_site(struct query *q, struct trow *r)
+{
+	sum_sites(q);
+	if (!r->member_count)
+		return;
+	const struct heap_site *s = &q->site_sums[q->site_of_fn[r->fn]];
+
+	r->incl = r->self = s->amounts;
+	if (s->stacks)
+		r->heavy = member_site(q, q->raw->skeleton->node_of_stack[s->heaviest]);
+	else
+		r->heavy = r->members[0];
 }
 
 void tree_value(struct query *q, uint32_t number)
@@ -124,6 +161,10 @@ void tree_value(struct query *q, uint32_t number)
 		struct amounts none = heap_self_amounts(q->heap, 0);
 		r->incl = heap_amounts(q->heap, 0);
 		amounts_sub(&r->incl, &none);
+		return;
+	}
+	if (is_site(q, r)) {
+		take_site(q, r);
 		return;
 	}
 	for (uint32_t i = 0; i < r->member_count; i++)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_maker.c - snapshots that a thread makes, under ThreadSanitizer: they equal those made at
+ * once, and the thread may end at any time.
+ */
+#include "check.h"
+#include "made.h"
+#include "random.h"
+
+#include "heap/maker.h"
+#include "model/internal.h"
+
+#define TICK 100000000ull
+#define NODES 400u
+#define SLOTS 900u
+
+struct pair {
+	struct model *of[2]; /* by a thread; at once */
+	uint32_t nodes, slots;
+	struct tally counts[SLOTS + 1];
+	uint64_t now;
+};
+
+#define BOTH(what, ...)                                                                            \
+	do {                                                                                       \
+		for (int k = 0; k < 2; k++)                                                        \
+			what(p->of[k], __VA_ARGS__);                                               \
+	} while (0)
+
+static void grow(struct pair *p)
+{
+	if (p->nodes < NODES && below(3) == 0) {
+		uint32_t parent = below(p->nodes + 1);
+		p->nodes++;
+		BOTH(made_node, p->nodes, parent, 0, p->nodes);
+	}
+	if (p->nodes && p->slots < SLOTS && below(3) == 0) {
+		uint32_t node = 1 + below(p->nodes);
+		p->slots++;
+		BOTH(made_slot, p->slots, node, 0);
+	}
+	for (uint32_t n = below(40); p->slots && n; n--) {
+		uint32_t s = 1 + below(p->slots);
+		struct tally *t = &p->counts[s];
+		t->alloc_blocks++;
+		t->alloc_bytes += below(5000);
+		if (below(2) && live_blocks(t) > 1) {
+			t->free_blocks++;
+			t->free_bytes += below((uint32_t)live_bytes(t) + 1);
+		}
+		BOTH(made_counts, s, t->alloc_blocks, t->alloc_bytes, t->free_blocks,
+		     t->free_bytes);
+	}
+	BOTH(made_tick, p->now += TICK, MTW_TICK_COMPLETE);
+}
+
+/* As if the last one had taken long, and long ago. */
+static void be_due(struct model *m)
+{
+	m->snapshot.cost_ns = 1u << 30;
+	m->snapshot.made_ns = 0;
+}
+
+static void begin(struct pair *p)
+{
+	*p = (struct pair){ .now = 0 };
+	for (int k = 0; k < 2; k++) {
+		p->of[k] = model_new();
+		made_module(p->of[k], 0, "/bin/made", MTW_MODULE_MAIN);
+	}
+	model_set_paced(p->of[0], true);
+}
+
+static void end(struct pair *p)
+{
+	for (int k = 0; k < 2; k++)
+		model_free(p->of[k]);
+}
+
+static void same(const struct heap *a, const struct heap *b)
+{
+	CHECK_EQ(a->skeleton->nodes, b->skeleton->nodes);
+	for (uint32_t i = 0; i < a->skeleton->nodes; i++) {
+		struct amounts x = heap_amounts(a, i), y = heap_amounts(b, i);
+		CHECK(!memcmp(&x, &y, sizeof x));
+	}
+}
+
+TEST(a_thread_makes_the_same)
+{
+	struct pair *p = calloc(1, sizeof *p);
+	unsigned made = 0;
+
+	begin(p);
+	for (int round = 0; round < 400; round++) {
+		grow(p);
+		be_due(p->of[0]);
+		struct heap *now = model_heap(p->of[1]);
+		uint64_t ticks = model_ticks(p->of[0]);
+		model_heap(p->of[0]); /* the thread begins */
+		if (round % 3)
+			continue; /* more comes meanwhile */
+		while (p->of[0]->snapshot.ticks != ticks)
+			model_heap(p->of[0]);
+		same(model_heap(p->of[0]), now);
+		made++;
+	}
+	CHECK(made > 100 && p->of[0]->snapshot.maker);
+	end(p);
+	free(p);
+}
+
+TEST(what_users_wait_for_is_there_at_once)
+{
+	struct pair *p = calloc(1, sizeof *p);
+
+	begin(p);
+	for (int round = 0; round < 60; round++) {
+		grow(p);
+		be_due(p->of[0]);
+		model_heap(p->of[0]);
+		if (round % 10 != 9)
+			continue;
+		uint32_t mark = (uint32_t)round / 10 + 1;
+		BOTH(made_mark, mark, 0, p->now, 0, "mark");
+		BOTH(made_cells_end, mark);
+		BOTH(model_set_interval, mark, 0);
+		grow(p);
+		be_due(p->of[0]);
+		model_set_interval(p->of[0], mark, 0);
+		same(model_heap(p->of[0]), model_heap(p->of[1]));
+	}
+	BOTH(made_tick, p->now += TICK, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
+	same(model_heap(p->of[0]), model_heap(p->of[1]));
+	end(p);
+	free(p);
+}
+
+TEST(the_thread_ends_with_work_under_way)
+{
+	struct pair *p = calloc(1, sizeof *p);
+
+	for (int round = 0; round < 1000; round++) {
+		begin(p);
+		grow(p);
+		model_heap(p->of[0]);
+		grow(p);
+		be_due(p->of[0]);
+		model_heap(p->of[0]);
+		if (round % 4 == 0)
+			model_clear(p->of[0]);
+		end(p);
+	}
+	free(p);
+}
