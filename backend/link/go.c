@@ -30,6 +30,8 @@ int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
 
 	if (!when_read(watch_now(w), now, when, &to))
 		return err_set(err, USAGE, "%s: no such instant; write " WHEN_WORDS, when);
+	if (!when_lies_in(now, when, to, err))
+		return -1;
 	if (to < now && travel(loop, w, when, to, err))
 		return -1;
 	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : 0;

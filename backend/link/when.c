@@ -6,6 +6,7 @@
 
 #define NS 1000000000ull
 #define SECONDS_MAX 1000000000ull
+#define SHOWN_NS 2000000ull /* a screen rounds to milliseconds, read_clock() reads their end */
 
 /* 0:12:09, 12:09.250 */
 static bool read_clock(const char *text, uint64_t *ns)
@@ -52,10 +53,22 @@ bool when_read(const struct model *m, uint64_t now_ns, const char *text, uint64_
 	} else if (*text == '-') {
 		if (!read_span(text + 1, &span) || !span)
 			return false;
-		*time_ns = span < now_ns ? now_ns - span : 1;
-	} else {
-		return read_clock(text, time_ns) ||
-		       (strpbrk(text, "smhdSMHD") && read_span(text, time_ns));
+		*time_ns = span > now_ns ? 0 : now_ns - span + (span == now_ns);
+		return true;
+	} else if (!read_clock(text, time_ns) &&
+		   !(strpbrk(text, "smhdSMHD") && read_span(text, time_ns))) {
+		return false;
 	}
+	*time_ns += !*time_ns;
 	return true;
+}
+
+bool when_lies_in(uint64_t now_ns, const char *text, uint64_t time_ns, struct err *err)
+{
+	if (time_ns && time_ns < now_ns + SHOWN_NS)
+		return true;
+	err_set(err, 2,
+		"%s: lies outside of the session, which ends after %.1f s; write " WHEN_WORDS, text,
+		(double)now_ns / 1e9);
+	return false;
 }

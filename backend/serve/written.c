@@ -284,6 +284,8 @@ static int read_at(const struct member *m, const char *word, struct writing *s, 
 	if (!*word || strlen(word) >= sizeof s->at ||
 	    !when_read(model, model_time(model), word, &to))
 		return err_set(err, 2, "?at=%.100s: no such instant; write " WHEN_WORDS, word);
+	if (!when_lies_in(model_time(model), word, to, err))
+		return -1;
 	snprintf(s->at, sizeof s->at, "%s", word);
 	return 0;
 }

@@ -257,8 +257,31 @@ def t_marks_of_one_session():
     assert back["totals"]["change"]["live_bytes"] == -25777, back["totals"]
     whole = diff(path + "@end-of-work", path)
     assert changed(whole["stacks"]) == [], whole["stacks"]
-    for instant in ("peak", "now", "0:00:01"):
+    for instant in ("peak", "now", "-1ms"):
         diff(path + "@" + instant, path)
+
+
+@test
+def t_instants_as_options():
+    """As FILE@INSTANT; one that the session does not reach is an error, as everywhere."""
+    path, other = one_session("-O1", "-DLEAK=5"), one_session("-O1")
+    for options, operands in ((("--since", "cached", path), (path + "@cached", path)),
+                              (("--since", "m1", "--at", "m2", path), (path + "@m1", path + "@m2")),
+                              (("--between", "cached..end-of-work", path), (path + "@cached", path + "@end-of-work")),
+                              (("--at", "peak", path, other), (path + "@peak", other + "@peak")),
+                              (("--at", "cached", path + "@now", "--", other, other), (path + "@now", "--", other + "@cached", other + "@cached"))):
+        assert diff(*options) == diff(*operands), options
+    for options, why in ((("--since", "cached", path, other), "--since: compares two instants of one session"),
+                         (("--since", "cached", path + "@m2"), "--since: compares two instants of one session"),
+                         (("--since", "cached", "--between", "m1..m2", path), "--between: not with --since"),
+                         (("--at", "m2", "--between", "m1..m2", path), "--at: not with --between"),
+                         (("--since", "none", path), "none: no such instant"),
+                         (("--between", "m1..", path), "--between"),
+                         (("--at", "1h", path, other), "1h: lies outside of the session"),
+                         (("--since", "-1h", path), "-1h: lies outside of the session"),
+                         ((path + "@0:59:00", other), "0:59:00: lies outside of the session")):
+        one_line(memtop("diff", *options), 2, why)
+    one_line(memtop("report", "--at", "0:59:00", path), 2, "0:59:00: lies outside of the session")
 
 
 PEAK = r"""

@@ -115,7 +115,7 @@ def marks_and_the_peak_stay_and_ticks_go():
     with open(plain, "wb") as f:
         f.write(whole)
     assert counters(report(plain, "--at", "peak")) == peak
-    for second in range(1, 9):
+    for second in range(1, 1 + min(8, int(end["program"]["duration_s"] - 0.05))):
         when = f"0:{second:02}.050"
         assert counters(report(path, "--at", when)) == counters(report(plain, "--at", when)), when
     assert not glob.glob(path + ".*"), glob.glob(path + ".*")

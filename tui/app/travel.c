@@ -210,9 +210,12 @@ void travel_read_on(struct travel *t, struct shown *of)
 int travel_command(struct shown *of, const char *text)
 {
 	uint64_t now = of->figures.time_ns, to;
+	struct err err;
 
 	if (!when_read(watch_now(of->watch), now, text, &to))
 		return status_error("at: write " WHEN_WORDS);
+	if (!when_lies_in(now, text, to, &err))
+		return status_error("at: %s", err.text);
 	of->time.at_ns = to < now ? to + !to : 0;
 	if (of->time.at_ns && !strcmp(text, "peak") && !model_peak(watch_now(of->watch)))
 		return status_error("the call paths at the peak are not in this session; this is "

@@ -74,18 +74,17 @@ static int refuse_session(const char *path, struct err *err)
 static int diff_run(const struct args *a)
 {
 	struct err err = { 0 };
-	struct comparison c;
+	struct comparison c = { .count = 0 };
 	const struct diff_format *f;
 	enum diff_value value;
 
-	if (refuse_session(a->output, &err) || compare_check(a, "diff", &err) ||
-	    pick_value(a, &value, &err) || !(f = pick_format(a, &err)))
-		return args_fail(&err, STATUS_USAGE);
-	int rc = compare_begin(&c, a, value, &err);
+	int usage = refuse_session(a->output, &err) || compare_words(&c, a, "diff", &err) ||
+		    pick_value(a, &value, &err) || !(f = pick_format(a, &err));
+	int rc = usage || compare_begin(&c, a, value, &err);
 	if (!rc)
 		rc = output_write(a->output, write_diff, &(struct job){ c.diff, f }, &err);
 	if (rc)
-		rc = args_fail(&err, STATUS_UNREACHED);
+		rc = args_fail(&err, usage ? STATUS_USAGE : STATUS_UNREACHED);
 	compare_end(&c);
 	return rc;
 }
@@ -108,6 +107,12 @@ static const struct option_spec options[] = {
 	OPTION('f', "format", "NAME", complete_format, format, DIFF_FORMAT_WORDS, NULL),
 	OPTION('o', "output", "FILE", complete_file, output,
 	       "write here; " DIFF_ENDING_WORDS " chooses the format", NULL),
+	OPTION(0, "at", "INSTANT", complete_instant, at,
+	       "both sides as of a mark, peak, or 0:12:09; of an operand with @ its own", NULL),
+	OPTION(0, "since", "INSTANT", complete_mark, since,
+	       "one session: from this instant to its end, or to --at", NULL),
+	OPTION(0, "between", "A..B", complete_marks, between,
+	       "one session: from instant A to B, or over the window of a name", NULL),
 	OPT_PROCESS,
 	OPT_SYMBOLS,
 	OPT_SYSROOT,
@@ -116,7 +121,8 @@ static const struct option_spec options[] = {
 
 const struct verb verb_diff = {
 	.name = "diff",
-	.synopsis = { "diff [OPTION...] A B", "diff [OPTION...] A... -- B..." },
+	.synopsis = { "diff [OPTION...] A B", "diff [OPTION...] A... -- B...",
+		      "diff [OPTION...] --since INSTANT SESSION" },
 	.summary = "show what changed between sessions, or between two instants",
 	.details =
 		"A and B are targets, or instants of them: FILE@MARK, FILE@peak, FILE@0:12:09. "

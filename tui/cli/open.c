@@ -102,16 +102,16 @@ static int open_diff(const struct args *a)
 	struct err err = { 0 };
 	struct comparison c;
 
-	if (a->last ? err_set(&err, STATUS_USAGE, "--last: not with --diff; name two sessions")
-		    : compare_check(a, "open --diff", &err))
+	if (a->last) {
+		err_set(&err, STATUS_USAGE, "--last: not with --diff; name two sessions");
 		return args_fail(&err, STATUS_USAGE);
-	if (!cmd_terminal(&err, STATUS_USAGE, "open", "memtop diff A B"))
-		return args_fail(&err, STATUS_USAGE);
-	int rc = compare_begin(&c, a, DIFF_LIVE, &err);
-	if (!rc)
-		rc = view_comparison(a, c.diff, &err);
+	}
+	bool usage = compare_words(&c, a, "open --diff", &err) ||
+		     !cmd_terminal(&err, STATUS_USAGE, "open", "memtop diff A B");
+	int rc = usage || compare_begin(&c, a, DIFF_LIVE, &err) ? -1
+								: view_comparison(a, c.diff, &err);
 	if (rc < 0)
-		rc = args_fail(&err, STATUS_UNREACHED);
+		rc = args_fail(&err, usage ? STATUS_USAGE : STATUS_UNREACHED);
 	compare_end(&c);
 	return rc;
 }
