@@ -34,18 +34,6 @@ static void judge(const struct diff *d, const struct tally *sums, struct diff_ju
 	find_range(d, sums, true, out);
 }
 
-/* Rows that are not complete yet come again in the next slice: none is judged. */
-static bool builds(const struct query *q, size_t count, struct diff_judgement *out)
-{
-	bool on = false;
-
-	(void)q;
-
-	for (size_t i = 0; on && i < count; i++)
-		out[i] = (struct diff_judgement){ .none = true };
-	return on;
-}
-
 /* --- the call tree */
 
 struct summing {
@@ -57,14 +45,15 @@ struct summing {
 static void begin_sums(struct summing *x, const struct diff_tree *t, struct query *q)
 {
 	const struct skeleton *s = t->calls.skeleton;
-	uint32_t *to = xmalloc((s->stacks + 1ul) * sizeof *to);
+	uint64_t *passes = xcalloc(s->stacks / 64 + 1ul, sizeof *passes);
 
 	x->tree = t;
 	for (uint32_t k = 0; k < s->stacks; k++)
-		to[k] = query_passes(q, s->node_of_stack[k]) ? k : NO_ID;
+		if (query_passes(q, s->node_of_stack[k]))
+			passes[k / 64] |= 1ull << k % 64;
 	for (size_t i = 0; i < t->d->sides_count; i++)
-		x->heaps[i] = union_heap(&t->calls, &(struct union_part){ t->heaps[i], to }, 1);
-	free(to);
+		x->heaps[i] = heap_part(t->heaps[i], passes, NULL);
+	free(passes);
 }
 
 static void add_node(void *arg, uint32_t node, bool below)
@@ -85,8 +74,6 @@ void diff_judge_rows(const struct diff_tree *t, struct query *q, const struct ro
 {
 	struct summing x;
 
-	if (builds(q, count, out))
-		return;
 	begin_sums(&x, t, q);
 	for (size_t i = 0; i < count; i++) {
 		memset(x.acc, 0, sizeof x.acc);
@@ -146,8 +133,6 @@ void diff_judge_sites(const struct diff_tree *t, struct query *q, const struct s
 {
 	struct gathering g;
 
-	if (builds(q, count, out))
-		return;
 	gather_begin(&g, t, count);
 	for (size_t i = 0; i < count; i++) {
 		const struct skeleton *s = t->calls.skeleton;

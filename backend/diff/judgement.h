@@ -16,7 +16,7 @@
 struct diff_judgement {
 	enum diff_kind kind;
 	bool noise;
-	bool none; /* not judged: a row of several small ones, or the rows are incomplete */
+	bool none;                /* not judged: a row of several small ones */
 	uint64_t low[2], high[2]; /* of A's sessions, and of B's */
 };
 

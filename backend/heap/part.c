@@ -92,10 +92,11 @@ struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct 
 	part->sums = part_of_sums(h, bits, live);
 	part->changes = h->changes ? part_of_changes(h->changes, bits) : NULL;
 	part->rates = h->rates ? part_of_rates(h->rates, bits, h->sums->stacks) : NULL;
-	part->names = heap_names_hold(h->names);
-	part->sites = h->sites;
-	users_hold(&h->sites->users);
-	part->owners = h->owners;
-	users_hold(&h->owners->users);
+	if ((part->names = h->names))
+		heap_names_hold(h->names);
+	if ((part->sites = h->sites))
+		users_hold(&h->sites->users);
+	if ((part->owners = h->owners))
+		users_hold(&h->owners->users);
 	return part;
 }
