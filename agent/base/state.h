@@ -75,7 +75,7 @@ MT_INLINE uint32_t mt_era_now(void)
 extern _Atomic uint64_t mt_epoch; /* record/slots.c moves it, at a mark and in a forked child */
 /* this process's own first one: slots of earlier ones hold what it inherited. 0: it was executed */
 extern uint64_t mt_first_epoch;
-extern _Atomic uint32_t mt_pass;  /* stamps of counters copy it: record/slots.c */
+extern _Atomic uint32_t mt_pass; /* stamps of counters copy it: record/slots.c */
 
 #pragma GCC visibility pop
 

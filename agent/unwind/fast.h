@@ -94,8 +94,7 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 
 	for (; way < end && *way; way++) {
 		struct hit *h = unwind_hit(t, *way);
-		if (unwind_same_place(h, pc, sp) &&
-		    likely(h->suspicion == suspicion) &&
+		if (unwind_same_place(h, pc, sp) && likely(h->suspicion == suspicion) &&
 		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h, fp) : unwind_words_hold(h, fp)))
 			return h;
 	}

@@ -91,7 +91,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 /* By id of a slot: its stack in the report's call tree. Slots arrived in the model's order. */
 static uint32_t *stacks_of_ids(const struct report *r)
 {
-	const struct columns *c = &r->columns;
+	const struct columns *c = r->columns;
 	uint32_t ids = model_slot_count(r->model);
 	uint32_t *of_place = xmalloc((c->slots + 1ul) * sizeof *of_place);
 	uint32_t *of_id = xmalloc((ids + 1ul) * sizeof *of_id);

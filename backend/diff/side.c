@@ -124,31 +124,41 @@ static void take_names(struct making *x, struct names *names)
 
 /* --- amounts */
 
-/* The columns' counters as they were at the mark. */
-static int go_to_mark(struct making *x, struct err *err)
+/* The heap as it was at the mark: the same columns, with other counters. */
+static struct heap *heap_at_mark(struct making *x, struct err *err)
 {
 	const struct mark *k = model_mark(x->m, x->mark);
-	struct columns *c = &x->r->columns;
-	struct live *held = model_live_at(x->m, c, x->mark);
+	struct columns at = *x->r->columns;
+	struct live *held = model_live_at(x->m, &at, x->mark);
 
-	if (!held)
-		return err_set(
-			err, 3,
+	if (!held) {
+		err_set(err, 3,
 			"%s: the mark kept only its totals, not its stacks; choose a later mark or "
 			"raise mark_memory=",
 			k->name);
-	for (uint32_t i = 0; i < c->slots; i++) {
-		struct tally *t = &c->now[i];
-
-		if (c->epoch[i] > k->epoch) {
-			*t = (struct tally){ 0 };
-			c->weighed_bits[i / 64] &= ~(1ull << i % 64);
-		}
-		t->free_blocks = t->alloc_blocks - held[i].blocks;
-		t->free_bytes = t->alloc_bytes - held[i].bytes;
+		return NULL;
 	}
+	size_t words = at.slots / 64 + 1ul;
+	at.now = xmalloc((at.slots + 1ul) * sizeof *at.now);
+	at.weighed_bits = xmalloc(words * sizeof *at.weighed_bits);
+	memcpy(at.weighed_bits, x->r->columns->weighed_bits, words * sizeof *at.weighed_bits);
+	at.rate = NULL;
+	for (uint32_t i = 0; i < at.slots; i++) {
+		struct tally t = x->r->columns->now[i];
+
+		if (at.epoch[i] > k->epoch) {
+			t = (struct tally){ 0 };
+			at.weighed_bits[i / 64] &= ~(1ull << i % 64);
+		}
+		t.free_blocks = t.alloc_blocks - held[i].blocks;
+		t.free_bytes = t.alloc_bytes - held[i].bytes;
+		at.now[i] = t;
+	}
+	struct heap *h = heap_new(&at, NULL);
+	free(at.now);
+	free(at.weighed_bits);
 	free(held);
-	return 0;
+	return h;
 }
 
 static void take_stack(struct making *x, uint32_t stack)
@@ -176,9 +186,9 @@ static int take_heap(struct making *x, struct err *err)
 {
 	struct side *s = x->s;
 
-	if (x->mark && go_to_mark(x, err))
+	s->heap = x->mark ? heap_at_mark(x, err) : heap_hold(x->r->heap);
+	if (!s->heap)
 		return -1;
-	s->heap = x->mark ? heap_new(&x->r->columns, NULL) : heap_hold(x->r->heap);
 	s->stacks = xcalloc(x->r->stack_count + 1, sizeof *s->stacks);
 	for (size_t i = 0; i < x->r->stack_count; i++)
 		if (!x->o->counts || x->o->counts(x->o->arg, x->r->order[i]))

@@ -18,18 +18,14 @@
 #define PACE_COSTS 3     /* so many times what the last one took until the next */
 #define MANY (1u << 20)  /* changes that nobody looked at are taken in */
 
-static bool is_weighed(const struct trie *t, const struct slot *s)
-{
-	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
-	return node_at(t, s->node)->self_estimate || slot_is_estimate(s, &s->now);
-}
-
 static void put_count(struct heap_batch *b, const struct trie *t, uint32_t slot)
 {
 	const struct slot *s = slot_at(t, slot);
 
 	GROW(b->counts, b->count_room, b->count_count + 1);
-	b->counts[b->count_count++] = (struct batch_count){ slot, is_weighed(t, s), s->now };
+	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
+	b->counts[b->count_count++] =
+		(struct batch_count){ slot, node_at(t, s->node)->self_estimate, s->now };
 }
 
 /* Nodes and slots that came since. */
@@ -210,6 +206,17 @@ static void make_at_once(struct model *m)
 void model_set_paced(struct model *m, bool on)
 {
 	m->snapshot.paced = on;
+}
+
+const struct columns *model_ranked(const struct model *of, const uint32_t *rank, uint32_t ranks)
+{
+	struct model *m = (struct model *)of;
+	struct snapshot *s = &m->snapshot;
+
+	make_at_once(m);
+	columns_rank(s->columns, rank, ranks);
+	make_at_once(m);
+	return s->columns;
 }
 
 /* In a forked child there is no maker, and what it had may be half done. */

@@ -13,6 +13,9 @@ struct model;
 /* The heap as of the model's last tick, with changes in its interval. The same object as long as
  * nothing changes: borrowed until the next event, hold it to keep it. */
 struct heap *model_heap(const struct model *m);
+/* For reports: the columns as they are now, siblings by the rank of their location
+ * (columns_rank()), and snapshots of them from then on. Borrowed until the next event. */
+const struct columns *model_ranked(const struct model *m, const uint32_t *rank, uint32_t ranks);
 /* All of them, settled; columns_release() when done. Nodes arrive as they are dense in the model.
  */
 void model_columns(const struct model *m, struct columns *c);

@@ -76,8 +76,9 @@ int model_dump_end(const struct model *m,
  */
 const struct program *model_program(const struct model *m); /* NULL = no agent has answered yet */
 const struct totals *model_totals(const struct model *m);
-/* The part of the totals that a fork inherited: allocated before it, in its parents, and freed since
- * their start. False: not known (yet): an older agent's fork, or a state that is not whole. */
+/* The part of the totals that a fork inherited: allocated before it, in its parents, and freed
+ * since their start. False: not known (yet): an older agent's fork, or a state that is not whole.
+ */
 bool model_inherited(const struct model *m, struct tally *sum);
 /* The counters at the heap's peak are known; NULL = the agent has not sent them. Their sum is that
  * of the peak in model_totals(), within a hundredth and its error, or less if it says so. */

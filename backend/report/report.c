@@ -67,7 +67,7 @@ static void order_frames(struct report *r)
 		ranks += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
 		rank[keys[i].location] = ranks - 1;
 	}
-	columns_rank(&r->columns, rank, ranks);
+	r->columns = model_ranked(r->model, rank, ranks);
 	free(rank);
 	free(keys);
 }
@@ -152,12 +152,12 @@ static void gather_stacks(struct report *r)
 struct heap *report_interval(const struct report *r, const struct report_options *o,
 			     struct err *err)
 {
-	struct live *from = model_live_at(r->model, &r->columns, o->from);
-	struct live *until = o->to ? model_live_at(r->model, &r->columns, o->to) : NULL;
+	struct live *from = model_live_at(r->model, r->columns, o->from);
+	struct live *until = o->to ? model_live_at(r->model, r->columns, o->to) : NULL;
 	struct heap *h = NULL;
 
 	if (from && (until || !o->to))
-		h = heap_new(&r->columns, &(struct base){ from, until });
+		h = heap_new(r->columns, &(struct base){ from, until });
 	else
 		err_set(err, 3,
 			"changes: a mark kept only its totals, not its stacks; choose a later mark "
@@ -430,9 +430,8 @@ struct report *report_new(struct watch *w)
 	r->owners = owners_new(r->model, r->symbols);
 	names_ask_all(owners_names(r->owners));
 	r->names = heap_names_hold(names_taken(owners_names(r->owners)));
-	model_columns(r->model, &r->columns);
 	order_frames(r);
-	r->heap = heap_new(&r->columns, NULL);
+	r->heap = heap_hold(model_heap(r->model));
 	gather_stacks(r);
 	gather_warnings(r, w);
 	return r;
@@ -449,7 +448,6 @@ void report_free(struct report *r)
 	free(r->cuts);
 	heap_drop(r->heap);
 	heap_names_drop(r->names);
-	columns_release(&r->columns);
 	owners_free(r->owners);
 	free(r);
 }

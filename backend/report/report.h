@@ -26,12 +26,12 @@ struct report {
 	const struct model *model;
 	unsigned pid, inner_pid; /* watch_pid() */
 	struct symbols *symbols;
-	struct owners *owners;    /* owned */
-	struct heap_names *names; /* held */
-	struct columns columns;   /* siblings by the names of their frames */
-	struct heap *heap;        /* held */
-	uint32_t *order;          /* stacks that allocated: by live bytes, then by frames,
-				   * outermost first; owned */
+	struct owners *owners;         /* owned */
+	struct heap_names *names;      /* held */
+	const struct columns *columns; /* the model's, siblings by the names of their frames */
+	struct heap *heap;             /* held */
+	uint32_t *order;               /* stacks that allocated: by live bytes, then by frames,
+					* outermost first; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
 	struct cut *cuts; /* with their stacks counted; owned */

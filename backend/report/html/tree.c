@@ -97,7 +97,7 @@ static bool had_blocks(const struct columns *c, uint32_t slot)
 /* All slots that had blocks, by node: those of node n are parts end[n - 1] .. end[n] - 1. */
 static struct part *parts_by_node(const struct html_tree *t, uint32_t *end)
 {
-	const struct columns *c = &t->report->columns;
+	const struct columns *c = t->report->columns;
 	const struct skeleton *s = c->skeleton;
 	struct part *list = xmalloc((c->slots + 1ul) * sizeof *list);
 	uint32_t before = 0;
@@ -121,7 +121,7 @@ static struct part *parts_by_node(const struct html_tree *t, uint32_t *end)
 
 static void enter(struct html_tree *t, uint32_t node, const struct part *p, bool new)
 {
-	const struct columns *c = &t->report->columns;
+	const struct columns *c = t->report->columns;
 
 	if (new) {
 		GROW(t->entries, t->entry_room, t->entry_count + 1);
@@ -138,7 +138,7 @@ static void enter(struct html_tree *t, uint32_t node, const struct part *p, bool
 static void gather_entries(struct html_tree *t)
 {
 	const struct model *m = t->report->model;
-	const struct columns *c = &t->report->columns;
+	const struct columns *c = t->report->columns;
 	uint32_t ids = model_slot_count(m), first = 0;
 	uint32_t *end = xcalloc(t->merged->count + 1ul, sizeof *end);
 	struct part *list = parts_by_node(t, end);

@@ -38,7 +38,7 @@ static void put_stack(struct shown *x, uint32_t stack, FILE *out)
 /* By stack of the report's call tree: live at a mark, 0 = now. */
 static struct live *live_at(const struct report *r, uint32_t mark, bool start)
 {
-	const struct columns *c = &r->columns;
+	const struct columns *c = r->columns;
 	uint32_t stacks = c->skeleton->stacks;
 	struct live *list = xcalloc(stacks + 1ul, sizeof *list), *held;
 
