@@ -41,20 +41,27 @@ static uint64_t without(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
-/* For each line the oldest running process among it and its forks, their forks, and so on. */
+/* The process that forked it, as far as it is known; a damaged file may say anything. */
+static const struct line *forked_by(const struct processes *p, const struct line *l)
+{
+	return l->p.forked ? lines_at(p, l->p.parent) : NULL;
+}
+
+/* For each line the process that counts its memory: itself, while it runs, else the oldest running
+ * one of its forks, their forks, and so on. Who is watched first has the first number: a fork may
+ * come before its parent. */
 static uint32_t *oldest_of_forks(const struct processes *p)
 {
 	uint32_t *oldest = xcalloc(p->count + 1, sizeof *oldest);
 
-	for (uint32_t id = (uint32_t)p->count; id; id--) {
-		const struct line *l = lines_at(p, id);
-		if (!l)
+	for (uint32_t id = 1; id <= p->count; id++) {
+		const struct line *l = lines_at(p, id), *up = l;
+		if (!l || !line_runs(l))
 			continue;
-		if (line_runs(l))
-			oldest[id] = id;
-		if (l->p.forked && oldest[id] && lines_at(p, l->p.parent) &&
-		    (!oldest[l->p.parent] || oldest[id] < oldest[l->p.parent]))
-			oldest[l->p.parent] = oldest[id];
+		oldest[id] = id;
+		for (size_t n = 0; n < p->count && (up = forked_by(p, up)) && !line_runs(up); n++)
+			if (!oldest[up->p.id])
+				oldest[up->p.id] = id;
 	}
 	return oldest;
 }
@@ -68,17 +75,13 @@ static uint32_t *oldest_of_forks(const struct processes *p)
 static const struct line *sharing(const struct processes *p, const struct line *l,
 				  const uint32_t *oldest)
 {
-	const struct line *parent;
+	const struct line *at = l, *parent;
 
-	for (const struct line *at = l; at->p.forked; at = parent) {
-		parent = lines_at(p, at->p.parent);
-		if (!oldest)
-			return at;
-		if (!parent || parent->p.id >= at->p.id)
-			return NULL;
+	if (!oldest)
+		return l->p.forked ? l : NULL;
+	for (size_t n = 0; n < p->count && (parent = forked_by(p, at)); n++, at = parent)
 		if (oldest[parent->p.id] && oldest[parent->p.id] != l->p.id)
 			return at;
-	}
 	return NULL;
 }
 

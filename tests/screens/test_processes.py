@@ -543,7 +543,7 @@ def t_who_comes_late_knows_what_a_fork_inherited():
         with Terminal([MEMTOP, "-p", str(children[0])], 160, 36) as late:
             open_list(late)
             want[pid], want[children[0]] = want[pid][:4] + ("",), want[children[0]][:4] + ("(shown)",)
-            late.wait_for(lambda lines: table_of(lines) == (want, every), 20, f"by a fork: {want}, {every}")
+            late.wait_for(lambda lines: table_of(lines) == (want, exact), 20, f"by a fork: {want}, {exact}")
             late.wait_for(re.compile(r"running +.* s   prog\n.*running +.* s     prog  \(shown\)$", re.M))  # below its parent
     figures = ("live_bytes", "live_blocks", "peak_bytes", "allocated_bytes", "allocated_blocks", "inherited_bytes", "forked", "pid", "exe")
     for process, bytes_ in ((pid, (8000000, 8, 8000000, 8000000, 8, 0, False)),
