@@ -55,11 +55,12 @@ bool when_read(const struct model *m, uint64_t now_ns, const char *text, uint64_
 			return false;
 		*time_ns = span > now_ns ? 0 : now_ns - span + (span == now_ns);
 		return true;
-	} else if (!read_clock(text, time_ns) &&
-		   !(strpbrk(text, "smhdSMHD") && read_span(text, time_ns))) {
-		return false;
+	} else {
+		if (!read_clock(text, time_ns) &&
+		    !(strpbrk(text, "smhdSMHD") && read_span(text, time_ns)))
+			return false;
+		*time_ns += !*time_ns;
 	}
-	*time_ns += !*time_ns;
 	return true;
 }
 
