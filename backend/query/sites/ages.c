@@ -5,7 +5,7 @@
  * They come from the agent's last scan. One pass over its cohorts counts blocks by age for the
  * requested rows; a row's cohorts are those of all stacks that run through it. It is made again for
  * another scan, other rows, other names or another filter, not for each tick: ages are seconds old
- * in any case.
+ * in any case. One over very many blocks takes long: then the last answer stays for a while.
  */
 #include "query/sites/ages.h"
 #include "query/sites/sites.h"
@@ -17,6 +17,8 @@
 #define EXACT 32u /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
 #define ROWS_ON_PATH 4096u
+#define LONG_NS 5000000u
+#define PACE_COSTS 4 /* so many times what the last pass took until the next */
 
 struct aging {
 	/* the request: */
@@ -27,7 +29,8 @@ struct aging {
 	struct map place; /* id -> its position + 1 */
 	/* the answer: */
 	struct age *ages;
-	uint64_t version; /* moves with them */
+	uint64_t version;          /* moves with them */
+	uint64_t made_ns, cost_ns; /* when they were made, and how long that took */
 };
 
 static uint32_t bin_of(uint32_t seconds)
@@ -148,6 +151,11 @@ static void count_all(struct query *q, struct aging *g, const struct cohorts *c)
 	free(blocks);
 }
 
+static bool must_wait(const struct aging *g)
+{
+	return g->ages && g->cost_ns > LONG_NS && now_ns() - g->made_ns < PACE_COSTS * g->cost_ns;
+}
+
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out)
 {
 	const struct cohorts *c = model_cohorts(q->m);
@@ -157,12 +165,19 @@ void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, 
 	if (!c)
 		return;
 	tree_now(q);
-	if (!same(q, g, sites, ids, count)) {
+	if (!same(q, g, sites, ids, count) && !must_wait(g)) {
+		uint64_t began = now_ns();
 		take_request(q, g, sites, ids, count);
 		count_all(q, g, c);
+		g->made_ns = now_ns();
+		g->cost_ns = g->made_ns - began;
 	}
-	for (size_t i = 0; i < count; i++)
-		out[i] = g->ages[map_get(&g->place, ids[i], 1) - 1];
+	bool of_these = g->ages && g->sites == sites && g->inverted == q->inverted;
+	for (size_t i = 0; i < count && of_these; i++) {
+		uint32_t at = map_get(&g->place, ids[i], 0);
+		if (at)
+			out[i] = g->ages[at - 1];
+	}
 }
 
 uint64_t query_ages_version(const struct query *q)
