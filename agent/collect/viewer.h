@@ -29,10 +29,13 @@ struct viewer {
 	bool tcp;          /* the token was proved; else credentials were checked */
 	bool command;      /* it asks for one thing and leaves; or a dump */
 	bool prompt;       /* it acknowledges within a second */
+	bool by_cpu;       /* its ticks are due by the target's cpu time */
 	uint32_t unread_s; /* seconds without the acknowledgement that was due */
 	uint64_t since_ns; /* let in, or last progress when closing */
 	char who[MTW_NAME_MAX + 1];
 	uint64_t tick_ns;
+	uint64_t tick_at_ns,
+		tick_cpu_ns; /* by_cpu: when, and at what cpu time, the last one was due */
 
 	uint8_t *map; /* everything below that is an array lies in it */
 	size_t map_bytes;

@@ -36,9 +36,10 @@
 
 #include <memtop/wire.h>
 
-#define PUMP_LEAST 2048u /* do not begin with less room: a few totals, and a TICK */
-#define TICK_BYTES 256u  /* the closing TOTALS and TICK */
-#define SMALL_BYTES 512u /* bound of a frame without paths */
+#define PUMP_LEAST 2048u            /* do not begin with less room: a few totals, and a TICK */
+#define BY_CPU_MOST_NS 500000000ull /* between two ticks, whatever the target does */
+#define TICK_BYTES 256u             /* the closing TOTALS and TICK */
+#define SMALL_BYTES 512u            /* bound of a frame without paths */
 #define SAMPLES_BYTES (SAMPLES * 6 * 10 + 32) /* of SAMPLES */
 #define STOPS_BYTES (MTW_STOPS_MAX * (6 * 10 + STOP_NAME) + 32)
 
@@ -432,8 +433,26 @@ void encode_pulse(struct server *s, struct viewer *v)
 	viewer_write(s, v);
 }
 
+/*
+ * A recorder of a build wants as many ticks as the compiler had work for, not as many as the
+ * machine was busy otherwise: what it records is the same each time. Nothing is late that ends
+ * something.
+ */
+static bool tick_is_due(const struct server *s, struct viewer *v)
+{
+	uint64_t cpu = s->figures.target_cpu_ns, now = s->sums.pass_ns;
+
+	if (v->by_cpu && v->complete && !s->over && !s->target.exec_pending &&
+	    cpu - v->tick_cpu_ns < v->tick_ns && now - v->tick_at_ns < BY_CPU_MOST_NS)
+		return false;
+	v->tick_cpu_ns = cpu;
+	v->tick_at_ns = now;
+	return true;
+}
+
 void encode_pump(struct server *s, struct viewer *v, bool tick)
 {
+	tick = tick && tick_is_due(s, v);
 	if (!s->sums.pass || (!tick && !v->wants) || v->final)
 		return;
 	/* Between ticks not before a good piece has been taken: small frames would be mostly

@@ -120,6 +120,7 @@ struct viewer *viewer_enter(struct server *s, int fd, uint64_t features, long *f
 	v->tcp = s->listening.port != 0;
 	v->command = command;
 	v->prompt = features & MTW_CLIENT_PROMPT;
+	v->by_cpu = features & MTW_CLIENT_BY_CPU;
 	v->since_ns = server_now();
 	v->window = MTW_WINDOW_MIN;
 	v->wants = true;

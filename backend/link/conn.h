@@ -27,7 +27,8 @@ struct conn_events {
 };
 
 /* `who` and `t` are copied. Starts to connect at once. */
-/* features: MTW_CLIENT_COMMAND or 0. A command waits some seconds for a place at a full agent. */
+/* features: MTW_CLIENT_COMMAND, MTW_CLIENT_BY_CPU. A command waits some seconds for a place at a
+ * full agent. */
 struct conn *conn_new(struct loop *loop, const struct target *t, const char *who, uint64_t features,
 		      uint64_t tick_ns, const struct conn_events *events);
 void conn_free(struct conn *c);

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TIME_NS 1000000ull
+
 struct session_writer *recorder_writer(const struct recorder *k)
 {
 	return k->of ? k->of->writer : k->writer;
@@ -85,7 +87,11 @@ void recorder_clock(struct recorder *k, uint64_t agent_ns)
 
 uint64_t recorder_time(const struct recorder *k)
 {
-	return k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
+	uint64_t ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
+
+	/* Up to the next millisecond: thousands of names come at once, and each new time is a
+	 * frame. */
+	return (ns + TIME_NS - 1) / TIME_NS * TIME_NS;
 }
 
 void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, size_t len)

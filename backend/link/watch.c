@@ -343,9 +343,10 @@ static int connect_target(struct watch *w, struct err *err)
 	check_kept(w);
 	symbols_on_answer(w->in.symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
-	w->conn =
-		conn_new(w->loop, &w->target, w->options.who ? w->options.who : who,
-			 w->options.command ? MTW_CLIENT_COMMAND : 0, w->options.tick_ns, &events);
+	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who,
+			   (w->options.command ? MTW_CLIENT_COMMAND : 0) |
+				   (w->options.by_cpu ? MTW_CLIENT_BY_CPU : 0),
+			   w->options.tick_ns, &events);
 	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
 	return 0;
 }

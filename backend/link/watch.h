@@ -31,6 +31,7 @@ struct watch_options {
 	unsigned spool;
 	bool wait;        /* retry until an agent answers (live view) */
 	bool command;     /* asks for one thing and leaves: the agent always has a place */
+	bool by_cpu;      /* ticks by the program's cpu time (MTW_CLIENT_BY_CPU) */
 	bool brief;       /* ready with the first totals: the heap is nothing to it */
 	bool paced;       /* model_set_paced(): somebody looks at it */
 	uint64_t tick_ns; /* 0 = agent's default */

@@ -110,7 +110,8 @@
 #define MTW_FEATURE_COHORTS 2u      /* of kind 3 */
 #define MTW_FEATURE_PEAK 4u         /* PEAK frames are sent */
 #define MTW_CLIENT_COMMAND 1u       /* in CLIENT: it asks for one thing and leaves, */
-#define MTW_CLIENT_PROMPT 2u        /* it acknowledges what it reads within a second */
+#define MTW_CLIENT_PROMPT 2u        /* it acknowledges what it reads within a second, */
+#define MTW_CLIENT_BY_CPU 4u        /* it wants a TICK for each tick_ns of cpu time that passed */
 #define MTW_RSS_PARTS_MAX 1024u     /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u

@@ -12,6 +12,8 @@ import struct
 import subprocess
 import time
 
+import mtop
+import wire
 from cli import memtop, one_line, compiled
 from client import Client, preload, run_watched
 from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
@@ -237,6 +239,26 @@ def t_symbols_are_read_once():
     with open(opens, encoding="utf-8") as f:
         opened = [p for p in f.read().split("\n") if p.endswith("/prog.debug")]
     assert len(opened) == 1, opened
+
+
+@test
+def t_ticks_of_a_child_come_by_its_cpu_time():
+    """One that waits has two a second, so that the file of a build is as large on a busy machine. Those of its first state
+    and its end come as they do."""
+    svc = compiled(HOLDS)
+    session = recorded("sh", "-c", f"{svc} 20000000 5; exit 7", status=7)
+    times = set()
+    with open(session, "rb") as f:
+        for head, frames in mtop.blocks(f.read()):
+            if head[:4] == b"BLK2" and int.from_bytes(head[28:32], "little") == 1:
+                for payload in (payload for kind, payload, _ in frames if kind == wire.TICK):
+                    cur = wire.Cursor(payload)
+                    cur.varint()  # its number
+                    times.add(cur.varint() / 1e9)  # what did not fit comes with one of the same time
+    gaps = [b - a for a, b in zip(sorted(times), sorted(times)[1:])]
+    assert sum(gap > 0.45 for gap in gaps) >= 4 and sum(gap < 0.45 for gap in gaps) <= 4, gaps
+    r = processes(session, "--process", os.path.basename(svc))
+    assert r["totals"]["live_bytes"] == sum(s["live_bytes"] for s in (*r["stacks"], r["omitted"])) >= 20000000, r["totals"]
 
 
 @test

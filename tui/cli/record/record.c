@@ -236,6 +236,8 @@ static int follow(struct recording *r, const struct args *a, const struct watch_
 		.follow = true, .matter_bytes = r->gate, .agent = a->agent, .watch = *options
 	};
 
+	/* a build's file is as large on a busy machine */
+	tree.watch.by_cpu = !options->record_whole;
 	r->first_only = a->first_only;
 	if (a->no_follow)
 		return 0;
