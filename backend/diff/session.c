@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "session/session.h"
 #include "symbols/symbols.h"
+#include "wire/frames.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +13,7 @@
 #define B_NS 2000000000ull
 #define EPOCH_A 0u
 #define EPOCH_B 1u
-#define LAST_PART 1u       /* of MARK_LIVE */
-#define BATCH_BYTES 60000u /* of a frame; far below MTW_FRAME_MAX */
+#define LAST_PART 1u /* of MARK_LIVE */
 
 struct held {
 	uint64_t blocks, bytes;
@@ -29,11 +29,7 @@ struct writing {
 	const struct diff_tree *tree;
 	struct session_writer *file;
 	struct err *err;
-	int rc;
-	/* a frame of many entries */
-	uint8_t batch[MTW_FRAME_MAX];
-	struct mtw_out out;
-	uint64_t entries, last_id;
+	struct frames out;
 	struct map module_of; /* a role's address -> number + 1 */
 	uint32_t module_count;
 	uint64_t *offsets; /* by frame: what its nodes point to */
@@ -43,52 +39,11 @@ struct writing {
 	uint64_t time_ns;
 };
 
-/* --- frames */
-
-static void put_frame(struct writing *w, uint64_t type, const uint8_t *payload, size_t len)
+static int put_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len)
 {
-	if (!w->rc)
-		w->rc = session_frame(w->file, 0, w->time_ns, type, payload, len, w->err);
-}
+	struct writing *w = arg;
 
-static void begin(struct writing *w)
-{
-	w->out = (struct mtw_out){ w->batch, w->batch + sizeof w->batch, false };
-	w->entries = w->last_id = 0;
-}
-
-static void end(struct writing *w, uint64_t type)
-{
-	if (!w->out.full)
-		put_frame(w, type, w->batch, (size_t)(w->out.at - w->batch));
-}
-
-/* A list begins with its count, which is known at its end. */
-static void end_list(struct writing *w, uint64_t type, const uint64_t *head, size_t heads)
-{
-	size_t len = (size_t)(w->out.at - w->batch);
-	uint8_t *whole = xmalloc(len + 64);
-	struct mtw_out o = { whole, whole + len + 64, false };
-
-	for (size_t i = 0; i < heads; i++)
-		mtw_put(&o, head[i]);
-	mtw_put(&o, w->entries);
-	memcpy(o.at, w->batch, len);
-	put_frame(w, type, whole, (size_t)(o.at - whole) + len);
-	free(whole);
-	begin(w);
-}
-
-static void put_id(struct writing *w, uint64_t id)
-{
-	mtw_put(&w->out, id - w->last_id);
-	w->last_id = id;
-	w->entries++;
-}
-
-static bool batch_full(const struct writing *w)
-{
-	return (size_t)(w->out.at - w->batch) >= BATCH_BYTES || w->entries >= MTW_BATCH_MAX;
+	return session_frame(w->file, 0, w->time_ns, type, payload, len, w->err);
 }
 
 /* --- the program */
@@ -97,21 +52,20 @@ static void put_hello(struct writing *w)
 {
 	const struct side *s = w->d->sides[w->d->sides_a];
 
-	begin(w);
-	mtw_put(&w->out, MTW_VERSION);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, s->pid ? s->pid : 1);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, s->start_unix_ns);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, 64);
-	mtw_put_string(&w->out, "");
-	mtw_put_string(&w->out, s->program);
-	mtw_put_string(&w->out, "");
-	mtw_put_string(&w->out, "");
-	mtw_put(&w->out, 0);
-	end(w, MTW_HELLO);
+	frames_put(&w->out, MTW_VERSION);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, s->pid ? s->pid : 1);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, s->start_unix_ns);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, 64);
+	frames_string(&w->out, "");
+	frames_string(&w->out, s->program);
+	frames_string(&w->out, "");
+	frames_string(&w->out, "");
+	frames_put(&w->out, 0);
+	frames_end(&w->out, MTW_HELLO);
 }
 
 /* --- code */
@@ -124,14 +78,13 @@ static uint32_t module_of(struct writing *w, const struct side_module *in)
 	if (number)
 		return number - 1;
 	map_set(&w->module_of, key, ++w->module_count);
-	begin(w);
-	mtw_put(&w->out, w->module_count - 1);
-	mtw_put(&w->out, in->flags & ~(uint32_t)MTW_MODULE_GONE);
+	frames_put(&w->out, w->module_count - 1);
+	frames_put(&w->out, in->flags & ~(uint32_t)MTW_MODULE_GONE);
 	for (int i = 0; i < 5; i++)
-		mtw_put(&w->out, 0);
-	mtw_put_bytes(&w->out, "", 0);
-	mtw_put_string(&w->out, in->name);
-	end(w, MTW_MODULE);
+		frames_put(&w->out, 0);
+	frames_bytes(&w->out, "", 0);
+	frames_string(&w->out, in->name);
+	frames_end(&w->out, MTW_MODULE);
 	return w->module_count - 1;
 }
 
@@ -166,19 +119,18 @@ static void put_symbol(struct writing *w, uint32_t frame, uint32_t module)
 
 	if (kind == MTW_NODE_TRUNCATED)
 		return;
-	begin(w);
 	if (kind != MTW_NODE_NOWHERE)
-		mtw_put(&w->out, module);
-	mtw_put(&w->out, w->offsets[frame]);
+		frames_put(&w->out, module);
+	frames_put(&w->out, w->offsets[frame]);
 	if (kind != MTW_NODE_NOWHERE)
-		mtw_put(&w->out, kind == MTW_NODE_SIGNAL);
-	mtw_put(&w->out, f->file ? SYMBOL_DWARF : SYMBOL_TABLE);
-	mtw_put(&w->out, 1);
-	mtw_put_string(&w->out, name_of(f));
-	mtw_put_string(&w->out, f->file);
-	mtw_put(&w->out, f->line);
-	mtw_put(&w->out, 0);
-	end(w, kind == MTW_NODE_NOWHERE ? MTW_S_GENERATED : MTW_S_SYMBOL);
+		frames_put(&w->out, kind == MTW_NODE_SIGNAL);
+	frames_put(&w->out, f->file ? SYMBOL_DWARF : SYMBOL_TABLE);
+	frames_put(&w->out, 1);
+	frames_string(&w->out, name_of(f));
+	frames_string(&w->out, f->file);
+	frames_put(&w->out, f->line);
+	frames_put(&w->out, 0);
+	frames_end(&w->out, kind == MTW_NODE_NOWHERE ? MTW_S_GENERATED : MTW_S_SYMBOL);
 }
 
 /* Once for each frame: it is one line of a function. */
@@ -199,22 +151,22 @@ static void put_nodes(struct writing *w)
 {
 	const struct skeleton *s = w->tree->calls.skeleton;
 
-	begin(w);
 	for (uint32_t i = 1; i < s->nodes; i++) {
 		const struct join_frame *f = &w->tree->frames[s->location[i]];
 		uint8_t kind = kind_of(f);
 
-		put_id(w, i);
-		mtw_put(&w->out, kind);
-		mtw_put(&w->out, kind == MTW_NODE_TRUNCATED ? 0 : s->parent[i]);
+		frames_entry(&w->out, i);
+		frames_value(&w->out, kind);
+		frames_value(&w->out, kind == MTW_NODE_TRUNCATED ? 0 : s->parent[i]);
 		if (kind == MTW_NODE_CODE || kind == MTW_NODE_SIGNAL)
-			mtw_put(&w->out,
-				map_get(&w->module_of, (uint64_t)(uintptr_t)f->in->role, 1) - 1);
-		mtw_put(&w->out, w->offsets[s->location[i]]);
-		if (batch_full(w))
-			end_list(w, MTW_NODES, NULL, 0);
+			frames_value(&w->out,
+				     map_get(&w->module_of, (uint64_t)(uintptr_t)f->in->role, 1) -
+					     1);
+		frames_value(&w->out, w->offsets[s->location[i]]);
+		if (frames_full(&w->out))
+			frames_list(&w->out, MTW_NODES);
 	}
-	end_list(w, MTW_NODES, NULL, 0);
+	frames_list(&w->out, MTW_NODES);
 }
 
 /* --- amounts */
@@ -295,50 +247,54 @@ static void put_slots(struct writing *w)
 	bool weighed = is_estimate(w->d);
 
 	for (size_t from = 0, to; from < w->slot_count; from = to) {
-		begin(w);
-		for (to = from; to < w->slot_count && !batch_full(w); to++) {
-			put_id(w, to + 1);
-			mtw_put(&w->out, w->slots[to].node);
-			mtw_put(&w->out, w->slots[to].epoch);
+		for (to = from; to < w->slot_count && !frames_full(&w->out); to++) {
+			frames_entry(&w->out, to + 1);
+			frames_value(&w->out, w->slots[to].node);
+			frames_value(&w->out, w->slots[to].epoch);
 		}
-		end_list(w, MTW_SLOTS, NULL, 0);
+		frames_list(&w->out, MTW_SLOTS);
 		for (size_t i = from; i < to && weighed; i++) {
-			put_id(w, i + 1);
-			mtw_put(&w->out, 1);
+			frames_entry(&w->out, i + 1);
+			frames_value(&w->out, 1);
 		}
 		if (weighed)
-			end_list(w, MTW_WEIGHED, NULL, 0);
+			frames_list(&w->out, MTW_WEIGHED);
 	}
 }
 
 static void put_counts(struct writing *w)
 {
-	begin(w);
 	for (size_t i = 0; i < w->slot_count; i++) {
-		put_id(w, i + 1);
-		mtw_put(&w->out, w->slots[i].born.blocks);
-		mtw_put(&w->out, w->slots[i].born.bytes);
-		mtw_put(&w->out, w->slots[i].gone.blocks);
-		mtw_put(&w->out, w->slots[i].gone.bytes);
-		if (batch_full(w))
-			end_list(w, MTW_COUNTS, NULL, 0);
+		frames_entry(&w->out, i + 1);
+		frames_value(&w->out, w->slots[i].born.blocks);
+		frames_value(&w->out, w->slots[i].born.bytes);
+		frames_value(&w->out, w->slots[i].gone.blocks);
+		frames_value(&w->out, w->slots[i].gone.bytes);
+		if (frames_full(&w->out))
+			frames_list(&w->out, MTW_COUNTS);
 	}
-	end_list(w, MTW_COUNTS, NULL, 0);
+	frames_list(&w->out, MTW_COUNTS);
+}
+
+static void put_part(struct writing *w, uint64_t flags)
+{
+	frames_put(&w->out, DIFF_SESSION_MARK);
+	frames_put(&w->out, flags);
+	frames_list(&w->out, MTW_MARK_LIVE);
 }
 
 static void put_live_at_a(struct writing *w)
 {
-	begin(w);
 	for (size_t i = 0; i < w->slot_count; i++) {
 		if (w->slots[i].epoch != EPOCH_A)
 			continue;
-		put_id(w, i + 1);
-		mtw_put(&w->out, w->slots[i].at_a.blocks);
-		mtw_put(&w->out, w->slots[i].at_a.bytes);
-		if (batch_full(w))
-			end_list(w, MTW_MARK_LIVE, (uint64_t[]){ DIFF_SESSION_MARK, 0 }, 2);
+		frames_entry(&w->out, i + 1);
+		frames_value(&w->out, w->slots[i].at_a.blocks);
+		frames_value(&w->out, w->slots[i].at_a.bytes);
+		if (frames_full(&w->out))
+			put_part(w, 0);
 	}
-	end_list(w, MTW_MARK_LIVE, (uint64_t[]){ DIFF_SESSION_MARK, LAST_PART }, 2);
+	put_part(w, LAST_PART);
 }
 
 struct totals_of {
@@ -365,19 +321,18 @@ static struct totals_of totals(const struct writing *w)
 
 static void put_mark(struct writing *w, const struct totals_of *t)
 {
-	begin(w);
-	mtw_put(&w->out, DIFF_SESSION_MARK);
-	mtw_put(&w->out, EPOCH_A);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, A_NS);
-	mtw_put_string(&w->out, "A");
-	mtw_put_string(&w->out, "memtop");
-	mtw_put(&w->out, t->a.blocks);
-	mtw_put(&w->out, t->a.bytes);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, 0);
-	end(w, MTW_MARK);
+	frames_put(&w->out, DIFF_SESSION_MARK);
+	frames_put(&w->out, EPOCH_A);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, A_NS);
+	frames_string(&w->out, "A");
+	frames_string(&w->out, "memtop");
+	frames_put(&w->out, t->a.blocks);
+	frames_put(&w->out, t->a.bytes);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, 0);
+	frames_end(&w->out, MTW_MARK);
 }
 
 static void put_totals(struct writing *w, const struct totals_of *t)
@@ -399,25 +354,21 @@ static void put_totals(struct writing *w, const struct totals_of *t)
 				    w->slot_count,
 				    b };
 
-	begin(w);
-	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
-		mtw_put(&w->out, fields[i]);
-	end(w, MTW_TOTALS);
+	frames_put_all(&w->out, fields, sizeof fields / sizeof *fields);
+	frames_end(&w->out, MTW_TOTALS);
 }
 
 static void put_end(struct writing *w)
 {
-	begin(w);
-	mtw_put(&w->out, MTW_EXITED);
-	mtw_put(&w->out, 0);
-	mtw_put(&w->out, B_NS);
-	mtw_put(&w->out, 0);
-	end(w, MTW_STATE);
-	begin(w);
-	mtw_put(&w->out, 1);
-	mtw_put(&w->out, B_NS);
-	mtw_put(&w->out, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
-	end(w, MTW_TICK);
+	frames_put(&w->out, MTW_EXITED);
+	frames_put(&w->out, 0);
+	frames_put(&w->out, B_NS);
+	frames_put(&w->out, 0);
+	frames_end(&w->out, MTW_STATE);
+	frames_put(&w->out, 1);
+	frames_put(&w->out, B_NS);
+	frames_put(&w->out, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
+	frames_end(&w->out, MTW_TICK);
 }
 
 static void put_all(struct writing *w)
@@ -445,12 +396,15 @@ int diff_write_session(const struct diff_tree *t, const char *path, struct err *
 	if (!file)
 		return -1;
 	struct writing *w = xcalloc(1, sizeof *w);
+
 	w->d = t->d;
 	w->tree = t;
 	w->file = file;
 	w->err = err;
+	frames_init(&w->out, put_frame, w);
 	put_all(w);
-	int rc = session_close(file, w->rc ? NULL : err) || w->rc ? -1 : 0;
+	int rc = session_close(file, w->out.rc ? NULL : err) || w->out.rc ? -1 : 0;
+	frames_release(&w->out);
 	map_release(&w->module_of);
 	map_release(&w->taken);
 	free(w->offsets);

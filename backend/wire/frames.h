@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * frames.h - writes frames of the wire: for sessions that memtop makes itself (a diff, all
+ * processes of a tree). Any thread.
+ *
+ * A frame is fields, or fields, a count and that many entries. Entries are put one by one, and
+ * frames_list() ends the frame with their count before them:
+ *
+ *     frames_entry(f, slot), frames_value(f, ...)    for each; frames_full(f): end the frame here
+ */
+#ifndef WIRE_FRAMES_H
+#define WIRE_FRAMES_H
+
+#include "base/base.h"
+
+#include <memtop/wire.h>
+
+/* Takes a frame: 0, or what ends the writing. */
+typedef int (*frames_fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len);
+
+struct frames {
+	frames_fn fn;
+	void *arg;
+	int rc;                    /* of fn, the first that is not 0: nothing is written after it */
+	uint8_t *room;             /* owned; of both: */
+	struct mtw_out head, body; /* the frame's fields; its entries */
+	uint64_t count, last;      /* entries; the id of the last one */
+};
+
+void frames_init(struct frames *f, frames_fn fn, void *arg);
+void frames_release(struct frames *f);
+void frames_put(struct frames *f, uint64_t field);
+void frames_put_all(struct frames *f, const uint64_t *fields, size_t count);
+void frames_string(struct frames *f, const char *text); /* NULL: "" */
+void frames_bytes(struct frames *f, const void *bytes, size_t len);
+/* An entry: its id, which is above that of the entry before, then its values. */
+void frames_entry(struct frames *f, uint64_t id);
+void frames_point(struct frames *f); /* ... of an entry without an id */
+void frames_value(struct frames *f, uint64_t v);
+bool frames_full(const struct frames *f);
+void frames_end(struct frames *f, uint64_t type);  /* without entries */
+void frames_list(struct frames *f, uint64_t type); /* with those since the last frame, or none */
+
+#endif
