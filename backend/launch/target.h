@@ -10,7 +10,15 @@
 #include "base/base.h"
 
 struct target {
-	enum target_kind { TARGET_TCP, TARGET_ABSTRACT, TARGET_PATH, TARGET_PID, TARGET_FILE } kind;
+	/* TARGET_MADE: no word; memtop makes its frames (watch_feed()) */
+	enum target_kind {
+		TARGET_TCP,
+		TARGET_ABSTRACT,
+		TARGET_PATH,
+		TARGET_PID,
+		TARGET_FILE,
+		TARGET_MADE
+	} kind;
 	char host[256];
 	char name[512]; /* abstract name, socket path or file */
 	int port, pid;

@@ -351,6 +351,35 @@ static int connect_target(struct watch *w, struct err *err)
 	return 0;
 }
 
+int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+{
+	uint64_t ticks = model_ticks(w->in.model);
+
+	if (ingest_frame(&w->in, type, payload, len, err))
+		return -1;
+	if (model_ticks(w->in.model) != ticks)
+		w->bits |= WATCH_TICK;
+	return 0;
+}
+
+void watch_fed(struct watch *w)
+{
+	if (model_final(w->in.model))
+		model_set_still(w->in.model);
+	unsigned bits = w->bits;
+	w->bits = 0;
+	tell(w, bits);
+}
+
+static int open_it(struct watch *w, struct err *err)
+{
+	switch (w->target.kind) {
+	case TARGET_FILE: return read_file(w, err);
+	case TARGET_MADE: return 0;
+	default: return connect_target(w, err);
+	}
+}
+
 static void on_file_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
 			   const struct symbol *sym)
 {
@@ -380,9 +409,9 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->in.forgets = on_forgets;
 	w->in.arg = w;
 	model_on_notice(w->in.model, on_notice, w);
-	if (t->kind == TARGET_FILE)
+	if (t->kind == TARGET_FILE || t->kind == TARGET_MADE)
 		symbols_on_answer(w->in.symbols, on_file_symbol, w);
-	if (t->kind == TARGET_FILE ? read_file(w, err) : connect_target(w, err)) {
+	if (open_it(w, err)) {
 		watch_close(w);
 		return NULL;
 	}
@@ -443,6 +472,11 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 		replay_go_to_peak(w->past);
 		return 0;
 	}
+	if (w->target.kind == TARGET_MADE)
+		return err_set(
+			err, 3,
+			"All shows what its processes hold now, and no past instant; open one "
+			"process for that");
 	if (!path)
 		return err_set(err, 3,
 			       "no session of this program is saved, so its past is unknown%s%s",

@@ -53,6 +53,11 @@ enum {
 struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o,
 			 struct err *err);
 void watch_close(struct watch *w);
+/* TARGET_MADE: the frames of a session that memtop makes. -1 and *err: a frame is not one. The
+ * second reports what came, after a tick. */
+int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len,
+	       struct err *err);
+void watch_fed(struct watch *w);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
 
 struct model *watch_model(struct watch *w);

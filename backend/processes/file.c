@@ -231,6 +231,8 @@ bool processes_read(struct processes *p, const char *path)
 	session_reader_free(r);
 	find_heirs(p);
 	p->tree = p->kept > 0;
+	if (p->tree && !p->file)
+		p->file = xstrdup(path);
 	p->ordered = false;
 	return p->kept > 0;
 }

@@ -148,18 +148,51 @@ static void add_sum(const struct line *l, struct processes_sum *sum)
 	sum->unfollowed += l->p.state == PROCESS_UNFOLLOWED;
 }
 
-void processes_total(const struct processes *p, struct processes_sum *sum)
+static bool any_runs(const struct processes *p)
 {
-	*sum = p->dropped;
 	for (size_t i = 0; i < p->count; i++)
-		if (p->lines[i])
-			add_sum(p->lines[i], sum);
-	uint32_t *oldest = sum->running ? oldest_of_forks(p) : NULL;
+		if (p->lines[i] && !p->lines[i]->hidden && line_runs(p->lines[i]))
+			return true;
+	return false;
+}
+
+/* Does the tree's live amount have what this one holds? */
+static bool is_held(const struct line *l, bool running)
+{
+	return (!running || line_runs(l)) && l->p.state != PROCESS_EXECED;
+}
+
+void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
+		 void *arg, struct processes_sum *sum)
+{
+	bool running = any_runs(p);
+	uint32_t *oldest = running ? oldest_of_forks(p) : NULL;
+
+	*sum = p->dropped;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct line *l = p->lines[i];
-		if (!l || (sum->running && !line_runs(l)) || l->p.state == PROCESS_EXECED)
+		if (!l || (counts && !counts(arg, l)))
 			continue;
-		add_own(l, sharing(p, l, oldest), sum);
+		add_sum(l, sum);
+		if (is_held(l, running))
+			add_own(l, sharing(p, l, oldest), sum);
+	}
+	free(oldest);
+}
+
+void processes_total(const struct processes *p, struct processes_sum *sum)
+{
+	lines_total(p, NULL, NULL, sum);
+}
+
+void lines_shares(const struct processes *p, struct line_share *shares)
+{
+	bool running = any_runs(p);
+	uint32_t *oldest = running ? oldest_of_forks(p) : NULL;
+
+	for (uint32_t id = 1; id <= p->count; id++) {
+		const struct line *l = lines_at(p, id), *at = l ? sharing(p, l, oldest) : NULL;
+		shares[id] = (struct line_share){ l && is_held(l, running), at ? at->p.id : 0 };
 	}
 	free(oldest);
 }

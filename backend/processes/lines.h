@@ -14,4 +14,15 @@ void lines_state(struct processes *p, struct line *l, enum process_state state);
 /* by its own memory: inherited memory is its parent's */
 bool lines_is_large(const struct processes *p, const struct line *l);
 
+/* Whose memory is counted: in the tree's live amount, for each line. */
+struct line_share {
+	bool held;     /* what it holds counts: it runs, or nothing does */
+	uint32_t with; /* what that line inherited (itself, or a fork that it descends from) counts
+			* for an older process; 0: all that it has is its own */
+};
+void lines_shares(const struct processes *p, struct line_share *shares); /* [id] */
+/* As processes_total(), of the lines that count (NULL: all); dropped ones always do. */
+void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
+		 void *arg, struct processes_sum *sum);
+
 #endif

@@ -89,7 +89,8 @@ static void first_of_file(struct processes *p, struct watch *w)
 	const struct target *t = watch_target(w);
 	struct line *l = NULL;
 
-	p->file = xstrdup(t->name);
+	if (!p->file)
+		p->file = xstrdup(t->name);
 	if (!p->kept && !processes_read(p, p->file))
 		l = watches_one(p, w);
 	for (size_t i = 0; i < p->count && p->tree; i++)

@@ -6,6 +6,7 @@
 #ifndef REPORT_FORMAT_H
 #define REPORT_FORMAT_H
 
+#include "processes/all.h"
 #include "processes/processes.h"
 #include "query/query.h"
 #include "link/watch.h"
@@ -41,6 +42,7 @@ struct report_options {
 	size_t top;                        /* text: rows per table, 0 = default */
 	const struct processes *processes; /* the watch's process tree; NULL = unknown */
 	uint32_t process;                  /* the watch's id there */
+	const struct all *all;             /* the watch is All's of that tree; NULL = it is not */
 };
 
 /* One of several processes in a report. */

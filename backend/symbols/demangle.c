@@ -194,6 +194,9 @@ static void shorten(struct cut *c)
 char *demangle_short(const char *full)
 {
 	size_t n = strlen(full);
+
+	if (full[0] == '[' && full[n - 1] == ']') /* memtop's own words: "[no stacks: ...]" */
+		return xstrdup(full);
 	const char *clone = strstr(full, " [clone ");
 	struct cut c = { full, clone ? clone : full + n, xmalloc(n + 1), 0 };
 

@@ -108,7 +108,7 @@ def t_every_kind_of_report_keeps_the_schema():
     few = recorded("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000")
     some = recorded("/usr/bin/perl", "-e", "my @a = map { 'x' x $_ } 1..3000", options="min_size=64 sample=4K libs=perl")
     growing = Synthetic("--past", "600", "--past-marks", "3")
-    for arguments in ((tree,), ("--process", "bash", tree), (folder + "/cut.mtop",), (few,), ("--at", "peak", few), (some,), ("--stacks", "all", some),
+    for arguments in ((tree,), ("--process", "bash", tree), ("--process", "all", tree), (folder + "/cut.mtop",), (few,), ("--at", "peak", few), (some,), ("--stacks", "all", some),
                       (growing.address,), ("--since", "m1", growing.address)):
         done = run([MEMTOP, "report", "--format", "json", *arguments], env=environment())
         if done.returncode == 3 and ("cut.mtop" in arguments[-1] or "only its totals" in done.stderr):

@@ -118,10 +118,21 @@ static int write_format(void *arg, FILE *out, struct err *err)
 	return j->format->write(j->watch, j->query, j->options, out, err);
 }
 
-static int write_report(const struct report_format *f, struct watch *w, const struct processes *p,
-			const struct args *a, struct err *err)
+/* What the report is of: the target, or a process of its tree, or all of them. */
+struct source {
+	struct processes *processes;
+	struct watch *watch;
+	struct all *all; /* the watch is its; NULL = one process */
+};
+
+static int write_report(const struct report_format *f, const struct source *s, const struct args *a,
+			struct err *err)
 {
-	struct report_options o = { .processes = p, .process = id_of(p, w), .full = a->full };
+	struct watch *w = s->watch;
+	struct report_options o = { .processes = s->processes,
+				    .process = id_of(s->processes, w),
+				    .all = s->all,
+				    .full = a->full };
 
 	if ((a->value && report_value_by_name(a->value, &o.value, err)) ||
 	    pick_stacks(a, &o, err) || pick_changes(a, watch_model(w), &o, err))
@@ -165,15 +176,43 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_newest(a, t, err);
 }
 
-static struct watch *open_one(struct loop *loop, struct processes *p, struct target *t,
-			      const struct args *a, struct err *err)
+static int open_all(struct loop *loop, struct source *s, const struct target *t,
+		    const struct args *a, struct err *err)
 {
-	if (cmd_choose_process(a, p, t, err))
-		return NULL;
-	struct watch *w = cmd_open_whole(loop, t, a, err);
-	if (w)
-		processes_first(p, 0, w);
-	return w;
+	struct watch_options options = { .command = true, .expected = a->rules };
+
+	args_symbols(a, &options.symbols);
+	s->all = all_of_file(loop, s->processes, t, &options, err);
+	s->watch = s->all ? all_watch(s->all) : NULL;
+	return s->all ? 0 : -1;
+}
+
+static int open_source(struct loop *loop, struct source *s, struct target *t, const struct args *a,
+		       struct err *err)
+{
+	bool all = a->process && !strcmp(a->process, "all");
+
+	s->processes = processes_new(loop, &(struct processes_options){ .follow = false }, err);
+	if (!s->processes)
+		return -1;
+	if (all && t->kind == TARGET_FILE && processes_read(s->processes, t->name))
+		return open_all(loop, s, t, a, err);
+	if (cmd_choose_process(a, s->processes, t, err))
+		return -1;
+	s->watch = cmd_open_whole(loop, t, a, err);
+	if (s->watch)
+		processes_first(s->processes, 0, s->watch);
+	return s->watch ? 0 : -1;
+}
+
+static void close_source(struct source *s)
+{
+	if (s->processes)
+		processes_free(s->processes);
+	if (s->all)
+		all_free(s->all);
+	else if (s->watch)
+		watch_close(s->watch);
 }
 
 static int report_run(const struct args *a)
@@ -196,19 +235,13 @@ static int report_run(const struct args *a)
 	if (check(a, f, &err) || pick(a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = cmd_loop();
-	struct processes *p =
-		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
-	struct watch *w = open_one(loop, p, &t, a, &err);
-	if (w && t.kind == TARGET_FILE && watch_problem(w))
-		warn("%s", watch_problem(w)); /* of a cut file: reports what was saved */
-	int rc =
-		w && (!a->at || !go_to(loop, w, a->at, &err)) ? write_report(f, w, p, a, &err) : -1;
-
-	if (rc)
+	struct source s = { 0 };
+	int rc = open_source(loop, &s, &t, a, &err);
+	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
+		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
+	if (rc || (a->at && go_to(loop, s.watch, a->at, &err)) || write_report(f, &s, a, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
-	processes_free(p);
-	if (w)
-		watch_close(w);
+	close_source(&s);
 	loop_free(loop);
 	return rc;
 }

@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "report/coverage.h"
 #include "report/frames.h"
+#include "report/holders.h"
 #include "report/json/json.h"
 #include "report/json/stream.h"
 #include "report/json/values.h"
@@ -34,6 +35,7 @@ struct printer {
 	struct json_stream stream;
 	struct report *report;
 	struct query *query;
+	struct holders holders;
 	struct report_frame *frames; /* REPORT_FRAMES of them */
 	struct frame_table table;
 	/* written once for all stacks */
@@ -343,6 +345,8 @@ static void put_stack(struct printer *p, const struct report_stack *s, bool chan
 	stream_number(out, "live_blocks", live_blocks(&s->sum));
 	stream_number(out, "allocated_bytes", s->sum.alloc_bytes);
 	stream_number(out, "allocated_blocks", s->sum.alloc_blocks);
+	if (p->holders.all)
+		stream_number(out, "processes", holders_of_stack(&p->holders, s->stack));
 	stream_flag(out, "estimate", s->estimate);
 	stream_flag(out, "expected", is_expected(p, s->stack));
 	if (change)
@@ -469,6 +473,8 @@ static void processes(struct printer *p, const struct report_options *o)
 
 	if (o->processes)
 		stream_value(&p->stream, "tree", report_tree_json(o->processes));
+	if (o->all)
+		stream_value(&p->stream, "all", json_true());
 	stream_list_begin(&p->stream, "processes");
 	for (size_t i = 0; i < n; i++)
 		stream_element(&p->stream, report_process_json(sorted[i]));
@@ -511,6 +517,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	size_t changed_count = 0;
 	int rc = 0;
 
+	holders_init(&p.holders, r, o->all);
 	if (o->changes && !(changed = report_changes(r, o, &changed_count, err))) {
 		rc = -1;
 		goto out;
@@ -541,6 +548,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	rc = report_flush(out, err);
 out:
 	printer_end(&p);
+	holders_release(&p.holders);
 	free(changed);
 	report_free(r);
 	return rc;

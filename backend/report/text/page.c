@@ -137,6 +137,20 @@ void page_name(const struct page *p, const char *s, size_t columns)
 	fputs(page_columns(clean) > columns ? brief : clean, p->out);
 }
 
+#define NAME 44   /* columns left for the name of a row */
+#define HOLDERS 7 /* ... less those of PROCS, in All */
+
+size_t page_name_columns(const struct page *p)
+{
+	return p->options->all ? NAME - HOLDERS : NAME;
+}
+
+void page_holders(const struct page *p, size_t processes)
+{
+	if (p->options->all)
+		fprintf(p->out, "%*zu  ", HOLDERS - 2, processes);
+}
+
 void page_title(const struct page *p, const char *text)
 {
 	fprintf(p->out, "\n%s\n", text);
@@ -173,14 +187,15 @@ void page_rest(const struct page *p, size_t count, const struct more *m, const c
 	char n[FORMAT_NUMBER], b[FORMAT_NUMBER];
 
 	if (count)
-		fprintf(p->out, "%10s  %9s %11s   %s more %s\n",
-			page_bytes(b, m->bytes, m->estimate), "", "...", format_count(n, count),
-			what);
+		fprintf(p->out, "%10s  %9s %11s   %*s%s more %s\n",
+			page_bytes(b, m->bytes, m->estimate), "", "...",
+			p->options->all ? HOLDERS : 0, "", format_count(n, count), what);
 }
 
 void page_head(const struct page *p, const char *name)
 {
-	fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "ALLOCATED", name);
+	fprintf(p->out, "%10s  %9s %11s   %s%s\n", "LIVE", "BLOCKS", "ALLOCATED",
+		p->options->all ? "PROCS  " : "", name);
 }
 
 const char *page_blocks(uint64_t count)

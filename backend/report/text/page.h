@@ -7,10 +7,10 @@
 #ifndef REPORT_TEXT_PAGE_H
 #define REPORT_TEXT_PAGE_H
 
+#include "report/holders.h"
 #include "report/report.h"
 
 #define PAGE_COLUMNS 80
-#define PAGE_NAME 44 /* columns left for the name of a row */
 
 struct page {
 	FILE *out; /* in memory */
@@ -18,6 +18,7 @@ struct page {
 	struct query *query;
 	const struct report_options *options;
 	size_t top;
+	struct holders holders;
 	const char *missing; /* why it is not known what each thread holds; NULL = it is */
 };
 
@@ -35,6 +36,9 @@ const char *page_blocks(uint64_t count); /* "block", "blocks" */
 
 void page_head(const struct page *p, const char *name);
 void page_row(const struct page *p, const struct tally *t, bool estimate);
+/* The next column of a row of All. The columns that are left for the name. */
+void page_holders(const struct page *p, size_t processes);
+size_t page_name_columns(const struct page *p);
 
 /* The rows that a cut table left out. */
 struct more {

@@ -89,6 +89,20 @@ static void put_command(const struct page *p, const struct program *g)
 	fputc('\n', p->out);
 }
 
+/* "All of make [4121]: 14 processes  exited with status 0 after 2.0 s" */
+static void head_of_all(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	const struct process *first = processes_find(p->options->processes, 1);
+	size_t with = all_members(p->options->all), n = with + all_others(p->options->all);
+	char name[256], end[REPORT_END], count[FORMAT_NUMBER];
+
+	fprintf(p->out, "All of %s [%d]: %s process%s  %s",
+		sanitize_clean(name, sizeof name, first->name), first->pid, format_count(count, n),
+		n == 1 ? "" : "es", report_end(m, end));
+	put_when(p);
+}
+
 static void head(const struct page *p)
 {
 	const struct model *m = p->report->model;
@@ -193,12 +207,13 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 
 	if (o->processes && processes_count(o->processes) > 1)
 		report_tree_text(o->processes, o->process, p->out);
-	head(p);
+	(o->all ? head_of_all : head)(p);
 	fputc('\n', p->out);
 	report_verdict(p->query, put_verdict, p);
 	totals(p);
 	warnings(p);
-	report_text_resident(w, p->report->model, p->out);
+	if (!o->all)
+		report_text_resident(w, p->report->model, p->out);
 	if (!o->window) {
 		text_libraries(p);
 		text_sites(p);
@@ -211,18 +226,23 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 	p->missing = watch_missing(w, MTW_KIND_THREADS);
 	text_threads(p);
 	text_marks(p);
-	report_text_ages(w, p->report->model, p->out);
+	if (!o->all)
+		report_text_ages(w, p->report->model, p->out);
 }
 
 static int write_report(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 			struct err *err)
 {
-	struct page p = { NULL, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
+	struct page p = { .report = report_new(w),
+			  .query = q,
+			  .options = o,
+			  .top = o->top ? o->top : TOP_DEFAULT };
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0, size;
 	char *text = NULL;
 	int rc = -1;
 
+	holders_init(&p.holders, p.report, o->all);
 	if (o->changes && !(changed = report_changes(p.report, o, &changed_count, err)))
 		goto out;
 	p.out = open_memstream(&text, &size);
@@ -238,6 +258,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 out:
 	free(text);
 	free(changed);
+	holders_release(&p.holders);
 	report_free(p.report);
 	return rc;
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * all.h - All: the processes of a tree as one session, which every view and report shows as it
+ * shows one process. Main thread only.
+ *
+ *   a member's call paths --heap/union.h--> paths of All; its amounts are added there
+ *   frames of the wire, made from these --watch_feed()--> All's watch
+ *
+ * The same code is the same path in all processes (processes/all_code.h). Memory that a fork
+ * inherited counts once, for the oldest process that runs and has it. Processes without call
+ * paths (they were small and short-lived) are one path, "[no stacks: 3 processes]", with their
+ * totals. So
+ *
+ *     live of All = processes_total()        allocated of All = the sum over all processes
+ *
+ * All's clock is the first process'. Its peak is the largest sum over the processes at the points
+ * of their graphs, so the true one may be higher.
+ */
+#ifndef PROCESSES_ALL_H
+#define PROCESSES_ALL_H
+
+#include "processes/processes.h"
+
+struct all;
+
+/* All of a file's tree, after processes_read(); reads each process' frames in turn. NULL and *err:
+ * no process has call paths. */
+struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,
+			const struct watch_options *o, struct err *err);
+void all_free(struct all *a);                 /* NULL: nothing */
+struct watch *all_watch(const struct all *a); /* its own */
+/* With call paths; without. */
+size_t all_members(const struct all *a);
+size_t all_others(const struct all *a);
+
+/* HOLDERS: how many processes have live blocks of these stacks, named by their node's ids. */
+size_t all_holders(const struct all *a, const uint32_t *ids, size_t count);
+
+#endif

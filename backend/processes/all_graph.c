@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+#include "processes/all_graph.h"
+
+#include "processes/processes.h"
+
+#include <stdlib.h>
+
+static uint64_t less(uint64_t all, uint64_t part)
+{
+	return all > part ? all - part : 0;
+}
+
+static void add(struct all_graph *g, struct point p)
+{
+	GROW(g->points, g->room, g->count + 1);
+	g->points[g->count++] = (struct all_point){ p, g->members };
+}
+
+void all_graph_add(struct all_graph *g, const struct model *m, const struct process *p,
+		   uint64_t clock_ns, bool shares)
+{
+	const struct point *list;
+	size_t n = model_history(m, &list);
+	uint64_t bytes = shares ? process_inherited(p) : 0, blocks = 0;
+	struct point last = { 0 };
+
+	if (shares)
+		blocks = p->inherited_known ? p->inherited_live_blocks : p->inherited_blocks;
+	for (size_t i = 0; i < n; i++) {
+		last = list[i];
+		last.time_ns += clock_ns;
+		last.live_bytes = less(last.live_bytes, bytes);
+		last.live_blocks = less(last.live_blocks, blocks);
+		last.alloc_bytes = less(last.alloc_bytes, p->before_bytes);
+		last.alloc_blocks = less(last.alloc_blocks, p->before_blocks);
+		add(g, last);
+	}
+	if (n && p->end_ns) {
+		last.time_ns = last.time_ns > p->end_ns ? last.time_ns + 1 : p->end_ns;
+		last.live_bytes = last.live_blocks = 0;
+		add(g, last);
+	}
+	g->members++;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct all_point *x = a, *y = b;
+
+	if (x->p.time_ns != y->p.time_ns)
+		return x->p.time_ns < y->p.time_ns ? -1 : 1;
+	return (x->member > y->member) - (x->member < y->member);
+}
+
+static void replace(struct point *sum, struct point *was, const struct point *is)
+{
+	sum->time_ns = is->time_ns;
+	sum->live_bytes += is->live_bytes - was->live_bytes;
+	sum->live_blocks += is->live_blocks - was->live_blocks;
+	sum->alloc_bytes += is->alloc_bytes - was->alloc_bytes;
+	sum->alloc_blocks += is->alloc_blocks - was->alloc_blocks;
+	sum->free_blocks = less(sum->alloc_blocks, sum->live_blocks);
+	*was = *is;
+}
+
+/* Of the sums of each span of time the largest stays, so the peak does. */
+size_t all_graph_sum(struct all_graph *g, struct point *points, struct point *peak)
+{
+	struct point sum = { 0 }, *now = xcalloc(g->members + 1ul, sizeof *now);
+	size_t n = 0;
+
+	*peak = sum;
+	if (g->count)
+		qsort(g->points, g->count, sizeof *g->points, by_time);
+	uint64_t span =
+		g->count ? g->points[g->count - 1].p.time_ns / (ALL_GRAPH_POINTS - 1) + 1 : 1;
+	for (size_t i = 0; i < g->count; i++) {
+		const struct all_point *x = &g->points[i];
+		replace(&sum, &now[x->member], &x->p);
+		if (sum.live_bytes > peak->live_bytes)
+			*peak = sum;
+		if (!n || points[n - 1].time_ns / span != sum.time_ns / span)
+			points[n++] = sum;
+		else if (sum.live_bytes >= points[n - 1].live_bytes)
+			points[n - 1] = sum;
+	}
+	free(now);
+	return n;
+}
+
+void all_graph_release(struct all_graph *g)
+{
+	free(g->points);
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_all.py - all processes of a tree as one heap: the sums are those of the parts, and what a fork inherits counts
+once."""
+import json
+import os
+import re
+
+from cli import compiled, memtop, one_line
+from harness import check_invariants, main, mostly_waits, recorded, test
+
+MB = 1000000
+
+# 10 MB before the forks, then 1 MB in each of FORKS; each may free what it inherited; HOW_LONG seconds
+FORKS = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early(void) { void *p = malloc(10000000); return p; }
+__attribute__((noinline)) void *late(void) { void *p = malloc(1000000); return p; }
+static void *volatile kept[2];
+int main(int argc, char **argv)
+{
+	int forks = atoi(argv[1]), frees = atoi(argv[2]);
+	kept[0] = early();
+	for (int i = 0; i < forks; i++)
+		if (!fork()) {
+			kept[1] = late();
+			if (i < frees)
+				free(kept[0]);
+			sleep(2);
+			_exit(0);
+		}
+	while (wait(NULL) > 0)
+		;
+	return argc < 0;
+}
+"""
+
+
+def all_of(session, *arguments):
+    done = memtop("report", "--format", "json", "--stacks", "all", "--process", "all", *arguments, session)
+    assert done.returncode == 0, done.stderr
+    r = json.loads(done.stdout)
+    check_invariants(r)
+    assert r["all"] is True
+    return r
+
+
+def by_function(r):
+    """{name: (live bytes, processes)}, by the innermost function that is the program's own."""
+    found = {}
+    for s in r["stacks"]:
+        names = [r["frames"][f]["function"] for f in s["frames"]]
+        own = next((n for n in names if n and n not in ("malloc", "calloc")), "?")
+        live, _ = found.get(own, (0, 0))
+        found[own] = (live + s["live_bytes"], s["processes"])
+    return found
+
+
+def sums_equal(r):
+    assert r["totals"]["live_bytes"] == r["tree"]["live_bytes"] == r["tree"]["live_bytes_most"], (r["totals"], r["tree"])
+    assert r["totals"]["live_blocks"] == r["tree"]["live_blocks"], (r["totals"], r["tree"])
+    assert r["totals"]["allocated_bytes"] == r["tree"]["allocated_bytes"], (r["totals"], r["tree"])
+    assert r["totals"]["allocated_blocks"] == r["tree"]["allocated_blocks"], (r["totals"], r["tree"])
+
+
+@mostly_waits
+def t_what_forks_inherit_counts_once():
+    for forks, frees in ((2, 0), (3, 2)):
+        r = all_of(recorded(compiled(FORKS), str(forks), str(frees)))
+        sums_equal(r)
+        assert by_function(r) == {"early": (10 * MB, 1), "late": (forks * MB, forks)}, by_function(r)
+        assert r["totals"]["live_bytes"] == (10 + forks) * MB, r["totals"]
+        assert r["totals"]["peak_bytes"] == (10 + forks) * MB, r["totals"]
+
+
+# a library's function, which two programs call: each holds SIZE from it
+SHARED = r"""
+#include <stdlib.h>
+__attribute__((noinline)) void *from_library(size_t size) { return malloc(size); }
+"""
+USES = r"""
+#include <stdlib.h>
+#include <unistd.h>
+void *from_library(size_t size);
+static void *volatile kept;
+int main(int argc, char **argv)
+{
+	kept = from_library((size_t)atol(argv[1]));
+	usleep(1300000);
+	return argc < 0;
+}
+"""
+
+
+def two_programs():
+    library = compiled(SHARED, "-shared", "-fPIC", "-g", "-Wl,--build-id")
+    one, two = (compiled(USES + f"int unlike_{n};", library, "-g", "-Wl,--build-id") for n in "ab")
+    return recorded("/bin/sh", "-c", f"{one} 3000000 & {two} 4000000; wait; /bin/true; /bin/true")
+
+
+@mostly_waits
+def t_the_same_code_is_one_row():
+    """A library's function below two programs: two stacks, and one call site with both processes. Processes without
+    call paths are one row, and all sums are those of the table."""
+    session = two_programs()
+    r = all_of(session)
+    sums_equal(r)
+    stacks = [s for s in r["stacks"] if any(r["frames"][f]["function"] == "from_library" for f in s["frames"])]
+    assert sorted(s["live_bytes"] for s in stacks) == [3 * MB, 4 * MB], stacks
+    assert [x for x in r["libraries"] if x["name"] == "[no stacks]"], r["libraries"]
+    text = memtop("report", "--process", "all", session).stdout
+    head = re.search(r"^All of sh \[\d+\]: (\d+) processes  exited with status 0 after", text, re.M)
+    assert head and int(head[1]) == r["tree"]["processes"] >= 5, text
+    assert re.search(r"^ +6\.7M +2 +6\.7M +2  from_library$", text, re.M), text
+    assert re.search(r" \d+  \[no stacks: \d+ processes\]$", text, re.M), text
+    assert "The age and thread" not in text and "resident memory" not in text, text
+
+
+@mostly_waits
+def t_every_format_writes_it():
+    session = recorded(compiled(FORKS), "2", "0")
+    folder = os.path.dirname(session)
+    for ending in ("folded", "csv", "pb.gz", "html", "dot", "speedscope.json"):
+        path = os.path.join(folder, "all." + ending)
+        done = memtop("report", "--process", "all", "-o", path, session)
+        assert done.returncode == 0 and os.path.getsize(path) > 100, (ending, done.stderr)
+    folded = memtop("report", "--process", "all", "--format", "folded", session).stdout
+    assert sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines()) == 12 * MB, folded
+
+
+@test
+def t_of_one_process_there_is_no_all():
+    session = recorded("/bin/true")
+    one_line(memtop("report", "--process", "all", session), 2, "one process")
+
+
+if __name__ == "__main__":
+    main()
