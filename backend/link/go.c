@@ -2,7 +2,6 @@
 #include "link/go.h"
 
 #include "base/loop.h"
-#include "link/settle.h"
 #include "link/when.h"
 
 enum { USAGE = 2, UNREACHED = 3 };
@@ -25,14 +24,18 @@ static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t
 
 int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
 {
-	uint64_t now = model_time(watch_now(w)), to;
-	int mark = model_mark_find(watch_now(w), when);
+	const struct model *m = watch_now(w);
+	uint64_t now = model_time(m), to;
+	int mark = model_mark_find(m, when);
 
-	if (!when_read(watch_now(w), now, when, &to))
+	if (!when_read(m, now, when, &to))
 		return err_set(err, USAGE, "%s: no such instant; write " WHEN_WORDS, when);
-	if (!when_lies_in(now, when, to, err))
+	if (mark > 0 && !model_mark_says(m, (uint32_t)mark))
+		return err_set(err, USAGE,
+			       "%s: this mark kept only its totals, not its stacks; name an "
+			       "instant instead, or raise mark_memory=",
+			       model_mark(m, (uint32_t)mark)->name);
+	if (mark <= 0 && !when_lies_in(now, when, to, err))
 		return -1;
-	if (to < now && travel(loop, w, when, to, err))
-		return -1;
-	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : 0;
+	return mark > 0 || to < now ? travel(loop, w, when, to, err) : 0;
 }

@@ -8,9 +8,9 @@
 #include "link/watch.h"
 
 /*
- * Makes watch_model() show the instant `when` (link/when.h), and waits for it: runs the loop. At a
- * mark the live figures are the mark's own (link/settle.h). 0; -1 and *err: no such instant, or the
- * session is not kept in a file.
+ * Makes watch_model() show the instant `when` (link/when.h), and waits for it: runs the loop. 0; -1
+ * and *err: no such instant, a mark that kept only its totals, or the session is not kept in a
+ * file.
  */
 int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
 

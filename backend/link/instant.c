@@ -65,12 +65,32 @@ static char *say_before_peak(const struct model *shown, const struct totals *t)
 			 most, (double)t->peak_time_ns / 1e9, live);
 }
 
+static char *say_mark(const struct watch *w, const struct mark *k)
+{
+	uint64_t beside = replay_beside(w->past);
+	double at = (double)k->time_ns / 1e9, end = (double)model_time(w->in.model) / 1e9;
+
+	if (!beside)
+		return xasprintf("At the mark %s the live figures are exact: %.1f s after the "
+				 "program's start, of %.1f s. Of threads and scans nothing is "
+				 "known then.",
+				 k->name, at, end);
+	return xasprintf("At the mark %s the live figures are exact: %.1f s after the program's "
+			 "start, of %.1f s. Threads, scans and resident memory are those of the "
+			 "recorded instant at %.3f s, %.0f ms before it.",
+			 k->name, at, end, (double)beside / 1e9,
+			 (double)(k->time_ns - beside) / 1e6);
+}
+
 char *watch_say_instant(const struct watch *w)
 {
 	const struct model *now = w->in.model;
+	uint32_t mark = model_kept_at(now, model_time(w->shown));
 
-	if (at_peak(w))
+	if (mark == KEPT_PEAK)
 		return say_peak(w);
+	if (mark != NO_ID)
+		return say_mark(w, model_mark(now, mark));
 	if (!model_peak(now) && w->wanted_ns == model_totals(now)->peak_time_ns)
 		return say_before_peak(w->shown, model_totals(now));
 	return xasprintf("This is the state %.1f s after the program's start; the session goes on "

@@ -4,8 +4,9 @@
  *
  * Only frames of the program watched now are played: a program before an exec has call paths of its
  * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
- * that nothing shown, including resident memory and threads, comes from later. The heap's peak lies
- * between two ticks, and is made from the agent's snapshot instead (model/recall.c).
+ * that nothing shown, including resident memory and threads, comes from later. A mark and the
+ * heap's peak lie between two ticks: their heap is what the current model keeps of them
+ * (model/recall.c).
  *
  * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
  *
@@ -47,7 +48,9 @@ struct replay {
 	struct instant to;
 	enum stage stage;
 	uint64_t key_ticks; /* of the key frame that is unpacked or applied */
-	bool peak;          /* towards the heap's peak: no file is played */
+	uint32_t kept;      /* model_kept_at() of the target; NO_ID = its heap is the tick's */
+	bool recalls;       /* no file is played: the current model has all of it */
+	uint64_t beside_ns; /* of the recorded instant that a kept one was made from; 0 = none */
 	bool ours;          /* the frames are of the program that is watched */
 	bool in_key;        /* they are those of a key frame */
 	bool seeded;
@@ -117,6 +120,11 @@ uint64_t replay_work(const struct replay *p)
 const char *replay_problem(const struct replay *p)
 {
 	return p->problem.text;
+}
+
+uint64_t replay_beside(const struct replay *p)
+{
+	return p->beside_ns;
 }
 
 static struct model *playing(const struct replay *p)
@@ -279,12 +287,28 @@ static int make_ready(struct replay *p)
 	return rc;
 }
 
+/* At a mark: from the last tick before to the mark itself, which no later tick goes on from. */
+static void leave_ticks(struct replay *p)
+{
+	struct err why = { 0 };
+
+	if (p->kept == NO_ID || p->recalls || !model_complete(playing(p)))
+		return;
+	p->beside_ns = model_time(playing(p));
+	if (model_recall_heap(playing(p), p->now, p->kept, &why) && !*p->problem.text)
+		p->problem = why;
+	p->work = replay_work(p);
+	session_reader_free(p->file);
+	p->file = NULL;
+}
+
 static void arrive(struct replay *p)
 {
 	struct err none = { 0 };
 	struct model *made = p->making;
 
 	stop(p);
+	leave_ticks(p);
 	if (made && !model_complete(made)) { /* nothing of it can be shown */
 		drop_file(p);
 		err_set(&p->problem, 3, "the session file does not reach back that far");
@@ -304,9 +328,9 @@ static void arrive(struct replay *p)
 
 static int step(struct replay *p)
 {
-	if (p->peak) {
+	if (p->recalls) {
 		p->work += SEED_STEPS / PATHS_A_UNIT;
-		return model_recall_peak(p->making, p->now, SEED_STEPS, &p->problem);
+		return model_recall(p->making, p->now, p->kept, SEED_STEPS, &p->problem);
 	}
 	if (p->stage != PLAYING)
 		return p->stage == FINDING ? find(p) : unpack(p);
@@ -338,17 +362,19 @@ static void begin(struct replay *p)
 {
 	p->problem.text[0] = '\0';
 	p->ending = false;
+	p->beside_ns = 0;
 	if (!p->slice)
 		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
 }
 
-void replay_go_to_peak(struct replay *p)
+void replay_recall(struct replay *p, uint32_t kept)
 {
 	drop_file(p);
 	make_new(p);
 	p->stage = PLAYING;
-	p->peak = true;
-	p->to = (struct instant){ .time_ns = model_peak(p->now)->time_ns };
+	p->recalls = true;
+	p->kept = kept;
+	p->to = (struct instant){ .time_ns = model_kept_time(p->now, kept) };
 	begin(p);
 }
 
@@ -402,8 +428,9 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, const struct 
 			session_learn_keys(p->file, w);
 		make_new(p);
 		p->stage = FINDING;
-		p->peak = false;
+		p->recalls = false;
 	}
+	p->kept = model_kept_at(p->now, time_ns);
 	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)
 		model_bulk_begin(playing(p));
 	p->to = to;

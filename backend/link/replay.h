@@ -30,8 +30,8 @@ void replay_free(struct replay *p); /* `shown` then has the current state */
  * 0; -1 and *err. */
 int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
 	      uint64_t time_ns, struct err *err);
-/* Starts towards the heap's peak: from model_peak() of the current state, without a file. */
-void replay_go_to_peak(struct replay *p);
+/* Starts towards model_kept_at() of the current state, without a file. */
+void replay_recall(struct replay *p, uint32_t kept);
 /* Shows the current state; cancels a replay under way. */
 void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* the model that receives the stream */
@@ -40,6 +40,9 @@ int replay_percent(const struct replay *p);       /* of the way; 100 = arrived *
 /* Work that was done, in units of about a microsecond: a turn of the loop looks at the clock after
  * each thousand. */
 uint64_t replay_work(const struct replay *p);
+/* At a mark: the recorded instant whose threads, scans and resident memory are shown; 0 = none, or
+ * the instant shown is one. */
+uint64_t replay_beside(const struct replay *p);
 /* why the file ended before the instant; "" = it did not end early */
 const char *replay_problem(const struct replay *p);
 

@@ -465,11 +465,13 @@ uint32_t watch_stream(const struct watch *w)
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
-	const struct peak_instant *peak = model_peak(w->in.model);
+	uint32_t kept = model_kept_at(w->in.model, time_ns);
+	bool recorded = path && model_complete(w->in.model) &&
+			model_instant_at(w->in.model, time_ns) != SIZE_MAX;
 
 	w->wanted_ns = time_ns;
-	if (peak && peak->time_ns == time_ns) {
-		replay_go_to_peak(w->past);
+	if (kept == KEPT_PEAK || (kept != NO_ID && !recorded)) {
+		replay_recall(w->past, kept);
 		return 0;
 	}
 	if (w->target.kind == TARGET_MADE)

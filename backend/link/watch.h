@@ -55,8 +55,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 void watch_close(struct watch *w);
 /* TARGET_MADE: the frames of a session that memtop makes. -1 and *err: a frame is not one. The
  * second reports what came, after a tick. */
-int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len,
-	       struct err *err);
+int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
 void watch_fed(struct watch *w);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
 
@@ -91,7 +90,8 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences);
 /*
  * The past: watch_model() shows the session as of an instant (model_time()), while all else, and
  * watch_now(), continues. WATCH_INSTANT reports the arrival and the return. A new program ends it.
- * At model_peak()'s time it is exactly the agent's snapshot; that needs no file.
+ * At the time of a mark, and of model_peak(), the heap is exactly what the agent kept of it, and
+ * that needs no file.
  */
 /* -1 and *err: impossible */
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err);

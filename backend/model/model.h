@@ -31,12 +31,19 @@ int model_apply(struct model *m, const struct event *e, struct err *err);
  * of both moves.
  */
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
-/* model/recall.c: likewise, and then all that `from` knows of the instant of model_peak(). */
-int model_recall_peak(struct model *m, const struct model *from, size_t steps, struct err *err);
-/* Enters the marks of `from` up to that time that `m`, a model of an instant, lacks: they may have
- * arrived after the instant's tick. */
-int model_recall_marks(struct model *m, const struct model *from, uint64_t until_ns,
-		       struct err *err);
+/*
+ * model/recall.c: the instants whose heap a model keeps by slot: marks, by id, and the heap's peak.
+ * model_kept_at(): the one at exactly that time; NO_ID = none.
+ * model_recall_heap() makes `m`, a seeded model of an earlier instant, one of that instant: its
+ * heap, and the marks up to then. model_recall() does what model_seed() does, and then enters all
+ * that `from` knows of the instant.
+ */
+#define KEPT_PEAK 0u
+uint32_t model_kept_at(const struct model *m, uint64_t time_ns);
+uint64_t model_kept_time(const struct model *m, uint32_t mark);
+int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, struct err *err);
+int model_recall(struct model *m, const struct model *from, uint32_t mark, size_t steps,
+		 struct err *err);
 void model_swap(struct model *a, struct model *b);
 /* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);

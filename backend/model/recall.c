@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * recall.c - makes a model of the heap's peak, from the agent's snapshot of it
- * (model/history/peak.c).
+ * recall.c - makes a model of an instant whose heap the current model keeps by slot: a mark, or the
+ * heap's peak.
  *
- * It begins as that of any other instant does (model/rewind.c), and then needs no frames: what the
- * current model holds of the time up to the peak is entered into it, as events, with the counters
- * of the snapshot. What is not known of that instant stays out: scans, and what each thread did.
+ * The agent sent what each slot had at the peak (model/history/peak.c), and what was live in it at
+ * a mark (model/history/marks.c). A mark ends an epoch, and a slot allocates in its own epoch
+ * alone, so a mark's counters are known, too:
+ *     allocated = what the slot of an epoch up to the mark's has allocated until now
+ *     freed     = allocated - live at the mark
+ * They go in as events, as if the agent had sent them at that instant. What else the model has may
+ * come from a session's frames up to the last tick before (link/replay.c). Without any, what the
+ * current model holds of the time up to the instant is entered, and nothing else is known of it: no
+ * scans, nor what each thread did.
  */
 #include "model/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct text text(const char *s)
@@ -119,13 +126,11 @@ static int recall_unknown_mark(struct model *m, const struct mark *k, struct err
 	return k->live_known && !live ? recall_cells(m, MTW_MARK_LIVE, k->id, &k->cells, err) : 0;
 }
 
-int model_recall_marks(struct model *m, const struct model *from, uint64_t until_ns,
-		       struct err *err)
+/* Those up to then that `m` lacks. They may have arrived after the tick that `m` is of. */
+static int recall_marks(struct model *m, const struct marks *x, uint64_t until, struct err *err)
 {
-	const struct marks *x = &from->marks;
-
 	for (size_t id = 1; id < x->limit; id++)
-		if (x->list[id].known && x->list[id].time_ns <= until_ns &&
+		if (x->list[id].known && x->list[id].time_ns <= until &&
 		    recall_unknown_mark(m, &x->list[id], err))
 			return -1;
 	return 0;
@@ -188,34 +193,115 @@ static int recall_weighed(struct model *m, const struct trie *t, struct err *err
 	return 0;
 }
 
-static int recall_counters(struct model *m, const struct model *from, struct err *err)
-{
-	struct event e = { .type = MTW_TOTALS };
+/* --- the heap */
 
-	e.u.totals = from->totals;
-	e.u.totals.time_ns = from->peak.at.time_ns;
-	e.u.totals.sum = from->peak.at.sum;
-	e.u.totals.slots_total = e.u.totals.slots_sent = from->trie.slot_count;
-	e.u.totals.live_sent_bytes = live_bytes(&from->peak.at.sum);
-	if (model_apply(m, &e, err))
-		return -1;
-	for (uint32_t i = 0; i < from->trie.slot_count; i++) {
-		e = (struct event){ .type = MTW_COUNTS };
-		e.u.counts.slot = slot_at(&from->trie, i)->id;
-		e.u.counts.now = peak_of_slot(&from->peak, i);
-		if ((e.u.counts.now.alloc_blocks | e.u.counts.now.alloc_bytes) &&
-		    model_apply(m, &e, err))
-			return -1;
-	}
-	e = (struct event){ .type = MTW_TICK };
-	e.u.tick.time_ns = from->peak.at.time_ns;
-	e.u.tick.flags = MTW_TICK_COMPLETE;
-	return model_apply(m, &e, err);
+static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		  const struct live *is)
+{
+	(void)arg, (void)mark, (void)s, (void)was, (void)is;
+	return true;
 }
 
-int model_recall_peak(struct model *m, const struct model *from, size_t steps, struct err *err)
+/* A slot's counters at a mark. was: what they were before; none of them shrinks. It may have more
+ * live than it has allocated yet: the mark is newer than the last tick. */
+static struct tally counters_at(const struct mark *k, const struct slot *s, const struct live *live,
+				const struct tally *was)
 {
-	uint64_t until = from->peak.at.time_ns;
+	struct tally then = *was;
+
+	if (s->epoch <= k->epoch) {
+		if (s->now.alloc_blocks > then.alloc_blocks)
+			then.alloc_blocks = s->now.alloc_blocks;
+		if (s->now.alloc_bytes > then.alloc_bytes)
+			then.alloc_bytes = s->now.alloc_bytes;
+	}
+	if (live->blocks + was->free_blocks > then.alloc_blocks)
+		then.alloc_blocks = live->blocks + was->free_blocks;
+	if (live->bytes + was->free_bytes > then.alloc_bytes)
+		then.alloc_bytes = live->bytes + was->free_bytes;
+	then.free_blocks = then.alloc_blocks - live->blocks;
+	then.free_bytes = then.alloc_bytes - live->bytes;
+	return then;
+}
+
+/* sum: of all slots; moves with them. */
+static int recall_counters(struct model *m, const struct model *from, uint32_t mark,
+			   struct tally *sum, struct err *err)
+{
+	struct event e = { .type = MTW_COUNTS };
+	struct mark_walk w = { 0 };
+	int rc = 0;
+
+	if (mark != KEPT_PEAK)
+		mark_walk(from, &w, mark, go_on, NULL);
+	for (uint32_t i = 0; i < from->trie.slot_count && !rc; i++) {
+		const struct slot *s = slot_at(&from->trie, i);
+		struct tally was = slot_at(&m->trie, i)->now;
+		e.u.counts.slot = s->id;
+		e.u.counts.now = mark ? counters_at(&from->marks.list[mark], s, &w.held[i], &was)
+				      : peak_of_slot(&from->peak, i);
+		struct tally more = tally_sub(&e.u.counts.now, &was);
+		if (!(more.alloc_blocks | more.alloc_bytes | more.free_blocks | more.free_bytes))
+			continue;
+		tally_add(sum, &more);
+		rc = model_apply(m, &e, err);
+	}
+	mark_walk_end(&w);
+	return rc;
+}
+
+/* The totals' peak may be later than a mark: then it is the highest point up to that. */
+static void limit_peak(struct totals *t, const struct series *x, uint64_t until, bool later)
+{
+	if (later && t->peak_time_ns > until) {
+		t->peak_bytes = t->peak_error_bytes = 0;
+		for (size_t i = 0; i < x->count && x->points[i].time_ns <= until; i++)
+			if (x->points[i].live_bytes > t->peak_bytes) {
+				t->peak_bytes = x->points[i].live_bytes;
+				t->peak_time_ns = x->points[i].time_ns;
+			}
+	}
+	if (live_bytes(&t->sum) > t->peak_bytes) {
+		t->peak_bytes = live_bytes(&t->sum);
+		t->peak_time_ns = until;
+	}
+}
+
+uint64_t model_kept_time(const struct model *m, uint32_t mark)
+{
+	return mark ? m->marks.list[mark].time_ns : m->peak.at.time_ns;
+}
+
+int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, struct err *err)
+{
+	uint64_t at = model_kept_time(from, mark);
+	struct event e = { .type = MTW_TOTALS }, tick = { .type = MTW_TICK };
+	struct totals *t = &e.u.totals;
+
+	if (model_seed(m, from, SIZE_MAX, err) < 0) /* what came since */
+		return -1;
+	*t = m->complete ? m->totals : from->totals;
+	t->sum = m->complete ? m->totals.sum : (struct tally){ 0 };
+	if (recall_counters(m, from, mark, &t->sum, err))
+		return -1;
+	t->time_ns = at;
+	if (!m->complete) {
+		t->slots_total = t->slots_sent = from->trie.slot_count;
+		t->live_sent_bytes = live_bytes(&t->sum);
+	}
+	limit_peak(t, &from->history.series, at, mark);
+	tick.u.tick.time_ns = at > m->time_ns ? at : m->time_ns;
+	tick.u.tick.flags = MTW_TICK_COMPLETE;
+	return recall_marks(m, &from->marks, at, err) || model_apply(m, &e, err) ||
+			       model_apply(m, &tick, err)
+		       ? -1
+		       : 0;
+}
+
+int model_recall(struct model *m, const struct model *from, uint32_t mark, size_t steps,
+		 struct err *err)
+{
+	uint64_t until = model_kept_time(from, mark);
 
 	if (!m->hello && greet(m, &from->program, err))
 		return -1;
@@ -224,10 +310,18 @@ int model_recall_peak(struct model *m, const struct model *from, size_t steps, s
 		return rc;
 	bool failed = recall_options(m, &from->options, err) ||
 		      recall_filters(m, &from->filters, until, err) ||
-		      model_recall_marks(m, from, until, err) ||
+		      recall_marks(m, &from->marks, until, err) ||
 		      recall_stops(m, &from->stops, until, err) ||
 		      recall_samples(m, &from->samples, until, err) ||
 		      recall_history(m, &from->history.series, until, err) ||
-		      recall_weighed(m, &from->trie, err) || recall_counters(m, from, err);
+		      recall_weighed(m, &from->trie, err) || model_recall_heap(m, from, mark, err);
 	return failed ? -1 : 1;
+}
+
+uint32_t model_kept_at(const struct model *m, uint64_t time_ns)
+{
+	for (uint32_t id = 1; id < m->marks.limit; id++)
+		if (m->marks.list[id].time_ns == time_ns && model_mark_says(m, id))
+			return id;
+	return m->peak.whole && m->peak.at.time_ns == time_ns ? KEPT_PEAK : NO_ID;
 }

@@ -13,7 +13,6 @@
 #include "base/child.h"
 #include "base/loop.h"
 #include "link/go.h"
-#include "link/settle.h"
 #include "link/when.h"
 #include "report/formats/formats.h"
 #include "report/gzip.h"
@@ -63,15 +62,6 @@ static _Noreturn void fail(int fd, int status, const char *text)
 	_exit(n < 0 ? FAILED : status);
 }
 
-/* No stream goes into the child's model. So a mark needs no recorded past: the agent kept the live
- * blocks of each stack. */
-static int travel(struct loop *loop, struct watch *w, const char *at, struct err *err)
-{
-	int mark = model_mark_find(watch_model(w), at);
-
-	return mark > 0 ? settle_at_mark(w, (uint32_t)mark, err) : go_to(loop, w, at, err);
-}
-
 static int write_parts(const struct writing *s, struct loop *loop, struct fleet *fleet, FILE *out,
 		       struct err *err)
 {
@@ -86,7 +76,7 @@ static int write_parts(const struct writing *s, struct loop *loop, struct fleet 
 			continue;
 		m = fleet_by_serial(fleet, p->serial);
 		symbols_freeze(watch_symbols(m->watch));
-		if (*s->at && travel(loop, m->watch, s->at, err))
+		if (*s->at && go_to(loop, m->watch, s->at, err))
 			fail(s->fd, NOT_POSSIBLE, err->text);
 		list[n++] = (struct report_source){ m->watch, &p->options };
 	}

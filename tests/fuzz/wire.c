@@ -384,9 +384,17 @@ static void must_hold(const struct session *x)
 	if (!model_peak(x->m))
 		return;
 	struct model *then = model_new();
-	if (model_recall_peak(then, x->m, SIZE_MAX, &err) != 1 || !model_check(then, &err))
+	if (model_recall(then, x->m, KEPT_PEAK, SIZE_MAX, &err) != 1 || !model_check(then, &err))
 		BUG("at the peak: %s", err.text);
 	peaks++;
+	model_free(then);
+	uint32_t mark = model_newest_mark(x->m);
+	if (!mark || !model_mark_says(x->m, mark))
+		return;
+	then = model_new();
+	/* what was live then may contradict what was allocated, which is the peer's own lie, too */
+	if (model_recall(then, x->m, mark, SIZE_MAX, &err) == 1 && !model_check(then, &err))
+		BUG("at a mark: %s", err.text);
 	model_free(then);
 }
 

@@ -73,15 +73,15 @@ static void set_out(struct travel *t, struct shown *of, uint64_t to)
 	next_stop(t, of);
 }
 
-/* The last instant recorded by then; before the first the graph has only its points. */
+/* The last instant recorded by then, unless the heap of that time is kept; before the first the
+ * graph has only its points. */
 static uint64_t recorded(const struct shown *of, uint64_t time_ns)
 {
 	const struct instant *list;
 	size_t n = model_instants(watch_now(of->watch), &list),
 	       i = model_instant_at(watch_now(of->watch), time_ns);
-	const struct peak_instant *peak = model_peak(watch_now(of->watch));
 
-	if (peak && peak->time_ns == time_ns)
+	if (model_kept_at(watch_now(of->watch), time_ns) != NO_ID)
 		return time_ns;
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }

@@ -114,7 +114,7 @@ TEST(the_model_of_that_instant)
 	made_mark(m, 1, 0, TICK / 2, 0, "before");
 	made_mark(m, 2, 1, 5 * TICK, 0, "after");
 	CHECK_EQ(part(m, 1, whole, 2 * TICK, &first_sum, first, 2), 0);
-	while (model_recall_peak(then, m, 2, &err) == 0)
+	while (model_recall(then, m, KEPT_PEAK, 2, &err) == 0)
 		;
 	must_hold(then);
 	CHECK(model_complete(then));
@@ -131,6 +131,33 @@ TEST(the_model_of_that_instant)
 	model_swap(m, then);
 	CHECK_EQ(live_bytes(&model_totals(m)->sum), 2800);
 	CHECK(model_peak(then) != NULL);
+	model_free(then);
+	model_free(m);
+}
+
+/* The slot of the first epoch allocates no more; of the second one nothing was there. */
+TEST(the_model_of_a_mark)
+{
+	struct model *m = family(), *then = model_new();
+	struct err err = { 0 };
+
+	made_mark(m, 1, 0, 5 * TICK, 0, "between");
+	CHECK_EQ(model_kept_at(m, 5 * TICK), NO_ID); /* its cells are missing */
+	made_cell(m, 1, 1, 10, 1000);
+	made_cells_end(m, 1);
+	CHECK_EQ(model_kept_at(m, 5 * TICK), 1);
+	CHECK_EQ(model_kept_at(m, 5 * TICK + 1), NO_ID);
+	while (model_recall(then, m, 1, 2, &err) == 0)
+		;
+	must_hold(then);
+	CHECK_EQ(model_time(then), 5 * TICK);
+	CHECK_EQ(model_slot(then, 1)->now.alloc_blocks, 40);
+	CHECK_EQ(model_slot(then, 1)->now.free_bytes, 3000);
+	CHECK_EQ(model_slot(then, 2)->now.free_blocks, 41);
+	CHECK_EQ(model_slot(then, 3)->now.alloc_blocks, 0);
+	CHECK_EQ(live_bytes(&model_totals(then)->sum), 1000);
+	CHECK_EQ(model_totals(then)->sum.alloc_blocks, 81);
+	CHECK(model_mark_says(then, 1));
 	model_free(then);
 	model_free(m);
 }
