@@ -141,7 +141,7 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
-	$(addprefix backend/,session/read.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c \
+	$(addprefix backend/,session/read.c session/ticks.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c \
 	base/atomic_file.c base/build.c report/words.c symbols/demangle.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)

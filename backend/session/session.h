@@ -62,6 +62,8 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
+
 struct session_writer;
 struct session_reader;
 
@@ -79,6 +81,9 @@ int session_flush(struct session_writer *w, struct err *err); /* close the block
 /* ends a stream for now and frees its memory */
 int session_end(struct session_writer *w, uint32_t stream, struct err *err);
 int session_close(struct session_writer *w, struct err *err); /* index and trailer; frees */
+struct session_key {                                          /* of a stream */
+	uint64_t offset, resume, ticks;
+};
 /* Key frames. Is one worth its bytes now? ends: the stream ends. */
 bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends);
 /* Closes the stream's block: the next one will be at this offset or behind it. 0: it failed. */
@@ -89,9 +94,29 @@ int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *bl
 		    struct err *err);
 uint64_t session_written(const struct session_writer *w); /* bytes safely in the file */
 int session_why(const struct session_writer *w);          /* errno of a failed write, or 0 */
+/* The ticks of a stream. */
+struct session_ticks {
+	uint32_t stream;
+	uint64_t last_ns; /* the last one, by the file's time */
+	uint64_t *pins; /* times of the program whose instant stays: peaks and marks; in no order */
+	size_t pin_count, pin_room;
+	struct session_key *keys; /* in the file's order */
+	size_t key_count, key_room;
+	uint64_t *kept; /* the result: ticks of its last program that are left */
+	size_t kept_count, kept_room;
+};
+struct session_thinning {
+	const char *from; /* the file, and so many bytes of it */
+	uint64_t bytes;
+	struct session_writer *to;
+	struct session_ticks *streams; /* of all streams in the file */
+	size_t count;
+	_Atomic bool stop; /* the result is not wanted any more */
+};
+/* In a thread of its own, which has all that job names. 0 or an errno. */
+typedef int session_rewrite(struct session_thinning *job);
 /* Thinning, each second: starts one when the file has grown enough, or takes its result. -1 and
  * *err, once: it is impossible, and the file stays as it is. */
-typedef int session_rewrite(const char *from, uint64_t bytes, const char *to, int kept);
 int session_thin(struct session_writer *w, session_rewrite *rewrite, struct err *err);
 bool session_thins(const struct session_writer *w); /* one is under way */
 void session_keep_whole(struct session_writer *w);  /* it is never thinned */
@@ -112,9 +137,6 @@ int session_view(const char *path);
 bool session_viewed(const char *path);
 /* one of its streams */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
-struct session_key { /* of the reader's stream */
-	uint64_t offset, resume, ticks;
-};
 /* All whole ones, in the file's order. */
 size_t session_keys(struct session_reader *r, const struct session_key **list);
 /* Before that, for who may not wait: looks at so many heads of blocks. True: all are known. */

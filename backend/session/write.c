@@ -167,7 +167,7 @@ static void stream_free(struct stream *s)
 	free(s);
 }
 
-static void writer_free(struct session_writer *w)
+void session_abandon(struct session_writer *w)
 {
 	close(w->fd);
 	ZSTD_freeCCtx(w->zstd);
@@ -178,7 +178,8 @@ static void writer_free(struct session_writer *w)
 	free(w->packed);
 	free(w->index);
 	free(w->keys);
-	free(w->thinning.ticks);
+	session_ticks_free(w->ticks, w->tick_count);
+	session_ticks_free(w->thinning.last, w->thinning.last_count);
 	free(w);
 }
 
@@ -227,7 +228,7 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	int rc = session_write_all(fd, head, sizeof head);
 	if (rc) {
 		give_up(w, -rc, err);
-		writer_free(w);
+		session_abandon(w);
 		return NULL;
 	}
 	w->written = sizeof head;
@@ -250,13 +251,12 @@ static struct stream *stream_of(struct session_writer *w, uint32_t number)
 		return s;
 	s = xcalloc(1, sizeof *s);
 	s->number = number;
+	s->ticks = session_ticks_of(w, number);
 	GROW(w->streams, w->stream_room, w->stream_count + 1);
 	return w->streams[w->stream_count++] = s;
 }
 
-/* Raises the version: an older memtop must not take the file for a session of one process. 0 or
- * -errno. */
-static int raise_version(struct session_writer *w)
+int session_raise_version(struct session_writer *w)
 {
 	const uint8_t version[2] = { SESSION_TREE };
 	ssize_t n;
@@ -306,7 +306,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	if (w->max_bytes && w->written + head + n > w->max_bytes)
 		return be_full(w, err);
 	session_put_head(w->packed, s->number, n, s->raw.len, s->first_ns, s->last_ns);
-	int rc = s->number ? raise_version(w) : 0;
+	int rc = s->number ? session_raise_version(w) : 0;
 	if (!rc)
 		rc = session_write_all(w->fd, w->packed, head + n);
 	if (rc)
@@ -338,7 +338,7 @@ bool session_key_due(const struct session_writer *w, uint32_t stream, bool ends)
 {
 	const struct stream *s = find_stream(w, stream);
 
-	return s && !w->thinning.pid && s->since_key && s->since_key >= key_every(s, ends) &&
+	return s && !w->thinning.now && s->since_key && s->since_key >= key_every(s, ends) &&
 	       !*w->failed.text;
 }
 
@@ -381,7 +381,7 @@ int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *bl
 		return -1;
 	if (w->max_bytes && w->written + len > w->max_bytes)
 		return 0; /* the rest of the room is for what comes */
-	int rc = raise_version(w);
+	int rc = session_raise_version(w);
 	if (!rc)
 		rc = session_write_all(w->fd, blocks, len);
 	if (rc)
@@ -436,6 +436,7 @@ int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, u
 		s->last_ns = time_ns;
 	}
 	session_raw_frame(&s->raw, type, payload, len);
+	session_note(&w->ticks[s->ticks], time_ns, type, payload, len);
 	if (s->raw.len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS ||
 	    (is_whole(type, payload, len) && ends_block(s, time_ns)))
 		return flush_stream(w, s, err);
@@ -495,7 +496,7 @@ int session_close(struct session_writer *w, struct err *err)
 
 	if (rc == 0 && (rc = write_index(w, w->fd)) != 0)
 		rc = give_up(w, -rc, err);
-	writer_free(w);
+	session_abandon(w);
 	return rc;
 }
 
@@ -509,16 +510,14 @@ uint64_t session_written(const struct session_writer *w)
 	return w->written;
 }
 
-/* Copies the whole blocks of one file to another. 0, -errno of writing, or 1 when reading
- * failed. */
-static int copy_bytes(int from, int to, uint64_t bytes)
+int session_copy_bytes(int from, uint64_t start, int to, uint64_t bytes)
 {
 	uint8_t *buf = xmalloc(1 << 20);
 	int rc = 0;
 
 	for (uint64_t at = 0; at < bytes && rc == 0;) {
 		size_t want = bytes - at < 1 << 20 ? (size_t)(bytes - at) : 1 << 20;
-		ssize_t n = pread(from, buf, want, (off_t)at);
+		ssize_t n = pread(from, buf, want, (off_t)(start + at));
 		if (n <= 0) {
 			rc = 1;
 			break;
@@ -547,7 +546,7 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 		close(from);
 		return -1;
 	}
-	int rc = copy_bytes(from, to, w->written);
+	int rc = session_copy_bytes(from, 0, to, w->written);
 	if (rc == 0)
 		rc = write_index(w, to);
 	if (close(to) && rc == 0)

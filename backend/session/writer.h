@@ -9,8 +9,6 @@
 #include "session/session.h"
 #include "session/format.h"
 
-#include <sys/types.h>
-
 struct stream {
 	uint32_t number;
 	struct session_raw raw;     /* its open block */
@@ -20,18 +18,18 @@ struct stream {
 	uint64_t whole_ns, next_ns;
 	/* bytes in the file since its last key frame, and of that */
 	uint64_t since_key, key_bytes;
+	size_t ticks; /* of the writer's */
 };
 
+struct thinner;
+
 struct thinning {
-	pid_t pid;         /* of the child that writes the new file; 0 = none does */
-	int kept;          /* its memfd: the ticks that it kept */
-	char *path;        /* of the new file, owned */
-	uint64_t bytes;    /* of the old file that it reads */
-	uint64_t least;    /* the file is thinned at this size; 0 = not known yet */
-	unsigned times;    /* so often it was */
-	bool told;         /* that it could not be */
-	uint64_t *ticks;   /* owned: { stream, n, n x tick } of the last time */
-	size_t tick_count; /* numbers in it */
+	struct thinner *now;        /* the one under way, owned; NULL = none */
+	uint64_t least;             /* the file is thinned at this size; 0 = not known yet */
+	unsigned times;             /* so often it was */
+	bool told;                  /* that it could not be */
+	struct session_ticks *last; /* of the last time, owned */
+	size_t last_count;
 };
 
 struct written_key { /* a whole key frame in the file */
@@ -55,7 +53,9 @@ struct session_writer {
 	struct written_key *keys; /* in the file's order, so that none has to be looked for */
 	size_t key_count, key_room;
 	uint64_t key_open; /* offset of the first block of one that has no end yet; 0 = none */
-	unsigned keys_under_way; /* session_key_resume() without session_key_over() */
+	unsigned keys_under_way;     /* session_key_resume() without session_key_over() */
+	struct session_ticks *ticks; /* of each stream that there was, owned */
+	size_t tick_count, tick_room;
 	struct thinning thinning;
 	struct err failed; /* text not empty: writing is over */
 	int why;           /* errno of it; 0 = another reason */
@@ -64,5 +64,20 @@ struct session_writer {
 int session_write_all(int fd, const uint8_t *p, size_t len); /* 0 or -errno */
 /* A block is in the file now: enters it into the index, and the key frame that it ends. */
 void session_enter(struct session_writer *w, const struct session_entry *e);
+/* An older memtop must not take the file for a session of one process. 0 or -errno. */
+int session_raise_version(struct session_writer *w);
+/* From an offset of one file to where the other one is. 0, -errno of writing, or 1 when reading
+ * failed. */
+int session_copy_bytes(int from, uint64_t at, int to, uint64_t bytes);
+void session_abandon(struct session_writer *w); /* frees it; the file ends where it is */
+
+/* --- session/ticks.c */
+struct session_ticks *session_ticks_add(struct session_ticks **list, size_t *count, size_t *room,
+					uint32_t stream);
+/* Place of the stream's ticks in w->ticks; added if there was none. */
+size_t session_ticks_of(struct session_writer *w, uint32_t stream);
+void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		  size_t len);
+void session_ticks_free(struct session_ticks *list, size_t n);
 
 #endif

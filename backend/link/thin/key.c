@@ -19,11 +19,11 @@ struct key_copy {
 	uint64_t count;
 };
 
-static bool is_left(const struct program_ticks *x, uint64_t tick)
+static bool is_left(const struct session_ticks *x, uint64_t tick)
 {
-	size_t at = thin_first(x->kept, x->count, tick);
+	size_t at = thin_first(x->kept, x->kept_count, tick);
 
-	return at < x->count && x->kept[at] == tick;
+	return at < x->kept_count && x->kept[at] == tick;
 }
 
 static int on_instant(void *arg, const struct event *e, struct err *err)
@@ -32,7 +32,7 @@ static int on_instant(void *arg, const struct event *e, struct err *err)
 	const struct instant *x = &e->u.s_instant;
 
 	(void)err;
-	if (!is_left(&k->s->ticks, x->ticks))
+	if (!is_left(k->s->of, x->ticks))
 		return 0;
 	mtw_put(&k->body, x->time_ns - k->before.time_ns);
 	mtw_put(&k->body, x->ticks - k->before.ticks);
@@ -65,7 +65,7 @@ static uint8_t *copy_key(const struct thinned *s, const struct session_key *key,
 			 size_t *len)
 {
 	struct err none = { 0 };
-	struct session_reader *r = session_open(s->from, s->stream, &none);
+	struct session_reader *r = session_open(s->from, s->of->stream, &none);
 	struct key_copy k = { .s = s };
 	const uint8_t *payload;
 	uint64_t time_ns, type = 0;
@@ -77,7 +77,7 @@ static uint8_t *copy_key(const struct thinned *s, const struct session_key *key,
 		while (type != MTW_S_KEY &&
 		       session_next(r, &time_ns, &type, &payload, &n, NULL) > 0) {
 			if (!k.out) {
-				k.out = session_key_new(s->stream, resume, time_ns, key->ticks);
+				k.out = session_key_new(s->of->stream, resume, time_ns, key->ticks);
 				k.payload = xmalloc(MTW_FRAME_MAX);
 			}
 			if (type == MTW_S_INSTANTS)
@@ -97,19 +97,19 @@ static uint8_t *copy_key(const struct thinned *s, const struct session_key *key,
 /* The newest one stays, and those that are as far apart as new ones are. */
 void thinned_key(struct thinned *s)
 {
-	const struct session_key *key = &s->keys[s->key_at++];
+	const struct session_key *key = &s->of->keys[s->key_at++];
 	size_t len;
 
 	if (key->ticks != s->ticks.read ||
-	    (s->key_at < s->key_count && !session_key_due(s->out, s->stream, false)))
+	    (s->key_at < s->of->key_count && !session_key_due(s->out, s->of->stream, false)))
 		return;
 	thinned_drain(s);
-	uint64_t resume = session_key_resume(s->out, s->stream);
+	uint64_t resume = session_key_resume(s->out, s->of->stream);
 	if (!resume)
 		return;
 	uint8_t *blocks = copy_key(s, key, resume, &len);
 	if (blocks)
-		session_put_key(s->out, s->stream, blocks, len, &s->err);
+		session_put_key(s->out, s->of->stream, blocks, len, &s->err);
 	free(blocks);
 	session_key_over(s->out);
 }

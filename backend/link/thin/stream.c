@@ -10,7 +10,7 @@
 void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		 size_t len)
 {
-	session_frame(s->out, s->stream, time_ns, type, payload, len, &s->err);
+	session_frame(s->out, s->of->stream, time_ns, type, payload, len, &s->err);
 }
 
 static void put_held(struct thinned *s, const struct frames *f, size_t i)
@@ -62,9 +62,9 @@ size_t thin_first(const uint64_t *list, size_t n, uint64_t value)
 /* The instant of a time is the last tick that is not later. */
 static bool is_pinned(const struct thinned *s, uint64_t from, uint64_t to)
 {
-	size_t at = thin_first(s->pins, s->pin_count, from);
+	size_t at = thin_first(s->of->pins, s->of->pin_count, from);
 
-	return at < s->pin_count && s->pins[at] < to;
+	return at < s->of->pin_count && s->of->pins[at] < to;
 }
 
 /* Resident memory is shown at a mark, from the answer next to it. */
@@ -164,10 +164,10 @@ static void put_group(struct thinned *s)
 
 static void note_written(struct thinned *s)
 {
-	struct program_ticks *x = &s->ticks;
+	struct session_ticks *x = s->of;
 
-	GROW(x->kept, x->room, x->count + 1);
-	x->kept[x->count++] = x->last;
+	GROW(x->kept, x->kept_room, x->kept_count + 1);
+	x->kept[x->kept_count++] = s->ticks.last;
 	s->written_ns = s->tick_ns;
 }
 
@@ -231,7 +231,7 @@ static void join(struct thinned *s)
 
 static bool stays(const struct thinned *s, uint32_t flags)
 {
-	uint64_t age = s->end_ns > s->at_ns ? s->end_ns - s->at_ns : 0;
+	uint64_t age = s->of->last_ns > s->at_ns ? s->of->last_ns - s->at_ns : 0;
 
 	return flags != MTW_TICK_COMPLETE || !s->complete ||
 	       ages_keep(age, s->written_ns, s->tick_ns, 1);
@@ -268,7 +268,7 @@ static void take_hello(struct thinned *s, const struct event *e)
 		return;
 	x->pid = e->u.hello.pid;
 	x->start_unix_ns = e->u.hello.start_unix_ns;
-	x->read = x->count = 0;
+	x->read = s->of->kept_count = 0;
 	merged_clear(&s->merged);
 }
 
@@ -298,7 +298,7 @@ void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint
 {
 	struct taken taken = { s, time_ns };
 
-	if (s->stream == SESSION_TABLE) {
+	if (s->of->stream == SESSION_TABLE) {
 		thinned_put(s, time_ns, type, payload, len);
 		return;
 	}
@@ -309,14 +309,10 @@ void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint
 		s->damaged |= wire_read(type, payload, len, on_event, &taken, &s->err) != 0;
 }
 
-void thinned_free(struct thinned *s)
+void thinned_release(struct thinned *s)
 {
 	frames_free(&s->open);
 	frames_free(&s->group);
 	counts_free(&s->counts);
 	merged_clear(&s->merged);
-	free(s->ticks.kept);
-	free(s->pins);
-	free(s->keys);
-	free(s);
 }

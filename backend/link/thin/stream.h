@@ -106,12 +106,10 @@ void merged_clear(struct merged *x); /* another program begins; or the end */
 struct program_ticks {
 	uint64_t pid, start_unix_ns, read;
 	uint64_t last; /* that came, and was not left out: of these behind it `read` has more */
-	uint64_t *kept;
-	size_t count, room;
 };
 
 struct thinned {
-	uint32_t stream;
+	struct session_ticks *of; /* borrowed; its kept are written here */
 	struct frames open, group;
 	struct counts counts; /* of the group */
 	struct merged merged;
@@ -127,13 +125,7 @@ struct thinned {
 	struct session_writer *out;
 	struct err err; /* of writing */
 	bool damaged;
-	/* of the whole stream, from a first pass: */
-	uint64_t end_ns;             /* file's time of the last tick */
-	uint64_t peak_ns, totals_ns; /* of PEAK, and the peak in the last TOTALS */
-	uint64_t *pins;              /* program's times whose instant stays, in order */
-	size_t pin_count, pin_room;
-	struct session_key *keys;
-	size_t key_count, key_at;
+	size_t key_at; /* of its keys */
 };
 
 void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
@@ -143,7 +135,7 @@ void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint
 		  size_t len);
 /* Writes all that was read: the last tick stays. */
 void thinned_drain(struct thinned *s);
-void thinned_free(struct thinned *s);
+void thinned_release(struct thinned *s);
 
 /* Index of the first of n ascending numbers that is not below `value`; n = there is none. */
 size_t thin_first(const uint64_t *list, size_t n, uint64_t value);

@@ -229,7 +229,7 @@ static void put(const struct frame *f, uint64_t round)
 	      &err);
 }
 
-/* Once in a second of the session; here the child is awaited. */
+/* Once in a second of the session; here the thread is awaited. */
 static void on_second(void)
 {
 	struct err err = { 0 };

@@ -8,7 +8,7 @@
 #include "key.h"
 #include "link/thin/thin.h"
 #include "model/model.h"
-#include "session/session.h"
+#include "session/writer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -82,7 +82,7 @@ static void start(void)
 
 	ticks = time_ns = 0;
 	snprintf(path, sizeof path, "/tmp/t_thin.%d.mtop", (int)getpid());
-	snprintf(thinner, sizeof thinner, "%s.2", path);
+	snprintf(thinner, sizeof thinner, "%s.thin", path);
 	setenv("MEMTOP_TEST_KEY_BYTES", "60000", 1);
 	file = session_create(path, 0, &err);
 	CHECK(file != NULL);
@@ -254,48 +254,6 @@ static void keys_agree(const char *from, size_t n)
 	session_reader_free(r);
 }
 
-TEST(a_day_keeps_what_the_rule_says)
-{
-	start();
-	live(DAY + 7200, MARKS);
-	CHECK_EQ(thin_file(path, written(), thinner, -1), 0);
-	struct model *m = model_new();
-	size_t n = read_all(thinner, m);
-	CHECK_EQ(model_ticks_read(m), ticks);
-	CHECK_EQ(model_time(m), time_ns);
-	CHECK_EQ(seen[1], NS / 10 + NS); /* the first whole one */
-	for (uint32_t i = 1; i <= MARKS; i++) {
-		CHECK(is_seen(marked[i] - NS / 20, n));
-		CHECK_EQ(model_mark(m, i)->time_ns, marked[i]);
-	}
-	keys_agree(thinner, n);
-	CHECK(key_count > 0);
-	spaced(n);
-	model_free(m);
-	leave();
-}
-
-TEST(thinned_again_it_is_the_same)
-{
-	char third[100];
-
-	start();
-	live(9000, 3);
-	uint64_t bytes = written();
-	CHECK_EQ(thin_file(path, bytes, thinner, -1), 0);
-	snprintf(third, sizeof third, "%s.3", thinner);
-	CHECK_EQ(thin_file(thinner, UINT64_MAX, third, -1), 0);
-	struct model *a = model_new(), *b = model_new();
-	size_t n = read_all(thinner, a);
-	CHECK_EQ(read_all(third, b), n);
-	CHECK_EQ(model_ticks_read(b), ticks);
-	keys_agree(third, n);
-	model_free(a);
-	model_free(b);
-	unlink(third);
-	leave();
-}
-
 static void thin_now(struct err *err)
 {
 	static const struct timespec wait = { 0, 1000000 };
@@ -304,6 +262,7 @@ static void thin_now(struct err *err)
 
 	session_thinned(file, 0, &times, &list);
 	before = times;
+	file->thinning.least = 1;
 	for (int i = 0; i < 20000 && times == before && !*err->text; i++) {
 		session_thin(file, thin_file, err);
 		nanosleep(&wait, NULL);
@@ -311,6 +270,53 @@ static void thin_now(struct err *err)
 		if (n)
 			model_keep_instants(now, list, n);
 	}
+}
+
+TEST(a_day_keeps_what_the_rule_says)
+{
+	struct err err = { 0 };
+
+	start();
+	live(DAY + 7200, MARKS);
+	written();
+	thin_now(&err);
+	struct model *m = model_new();
+	size_t n = read_all(path, m);
+	CHECK_EQ(model_ticks_read(m), ticks);
+	CHECK_EQ(model_time(m), time_ns);
+	CHECK_EQ(seen[1], NS / 10 + NS); /* the first whole one */
+	for (uint32_t i = 1; i <= MARKS; i++) {
+		CHECK(is_seen(marked[i] - NS / 20, n));
+		CHECK_EQ(model_mark(m, i)->time_ns, marked[i]);
+	}
+	keys_agree(path, n);
+	CHECK(key_count > 0);
+	spaced(n);
+	model_free(m);
+	leave();
+}
+
+TEST(thinned_again_it_is_the_same)
+{
+	struct err err = { 0 };
+
+	start();
+	live(9000, 3);
+	uint64_t bytes = written();
+	thin_now(&err);
+	CHECK(written() < bytes / 2);
+	bytes = written();
+	struct model *a = model_new(), *b = model_new();
+	size_t n = read_all(path, a);
+	thin_now(&err);
+	CHECK_STR(err.text, "");
+	CHECK_EQ(written(), bytes);
+	CHECK_EQ(read_all(path, b), n);
+	CHECK_EQ(model_ticks_read(b), ticks);
+	keys_agree(path, n);
+	model_free(a);
+	model_free(b);
+	leave();
 }
 
 TEST(the_writer_goes_on_in_the_thinner_file)
@@ -383,23 +389,48 @@ TEST(a_file_that_was_moved_is_left_alone)
 	leave();
 }
 
-TEST(a_write_that_fails_is_known_by_its_errno)
+TEST(a_write_that_fails_is_told_by_its_errno)
 {
+	struct err err = { 0 };
+	struct stat st;
+
 	start();
 	live(1000, 1);
 	uint64_t bytes = written();
 	const struct rlimit small = { 3000, 3000 };
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
-	CHECK_EQ(thin_file(path, bytes, thinner, -1), EFBIG);
-	CHECK_EQ(thin_file("/nowhere/a.mtop", bytes, thinner, -1), EIO);
-	unlink(thinner);
+	thin_now(&err);
+	CHECK(strstr(err.text, strerror(EFBIG)) != NULL);
+	CHECK(stat(path, &st) == 0 && (uint64_t)st.st_size == bytes);
+	CHECK(stat(thinner, &st) != 0);
 	unlink(path);
 }
 
-static int fails(const char *from, uint64_t bytes, const char *to, int kept)
+TEST(a_session_that_ends_while_it_thins_is_whole)
 {
-	(void)from, (void)bytes, (void)to, (void)kept;
+	struct err err = { 0 };
+	struct stat st;
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	start();
+	live(9000, 3);
+	written();
+	CHECK_EQ(session_thin(file, thin_file, &err), 0);
+	CHECK(session_thins(file));
+	session_thin_stop(file);
+	CHECK_EQ(session_close(file, &err), 0);
+	file = NULL;
+	CHECK(stat(thinner, &st) != 0);
+	struct model *m = model_new();
+	CHECK_EQ(read_all(path, m), ticks);
+	model_free(m);
+	leave();
+}
+
+static int fails(struct session_thinning *job)
+{
+	(void)job;
 	return ENOSPC;
 }
 
@@ -422,7 +453,6 @@ TEST(a_full_disk_leaves_the_old_file_and_is_told_once)
 	CHECK_EQ(told, 1);
 	CHECK(strstr(err.text, "disk full") != NULL);
 	CHECK(stat(path, &st) == 0 && (uint64_t)st.st_size == session_written(file));
-	snprintf(thinner, sizeof thinner, "%s.thin", path);
 	CHECK(stat(thinner, &st) != 0);
 	struct model *m = model_new();
 	CHECK_EQ(read_all(path, m), ticks);

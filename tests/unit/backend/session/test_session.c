@@ -8,7 +8,6 @@
 #include "session/session.h"
 #include <memtop/wire.h>
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -114,55 +113,6 @@ TEST(new_files_are_private)
 	CHECK_EQ(st.st_mode & 0777, 0600);
 	CHECK(session_create("/nowhere/x.mtop", 0, &err) == NULL);
 	CHECK_EQ(err.status, 125);
-	unlink(path);
-}
-
-static int ends[2];
-
-/* It outlives its writer here, as one may for a while that is slow to die. */
-static int waits(const char *from, uint64_t bytes, const char *to, int kept)
-{
-	pid_t self = getpid();
-
-	(void)from, (void)bytes, (void)to, (void)kept;
-	prctl(PR_SET_PDEATHSIG, 0);
-	alarm(60); /* no parent's is inherited */
-	CHECK_EQ(write(ends[1], &self, sizeof self), sizeof self);
-	for (;;)
-		pause();
-}
-
-TEST(a_killed_writer_s_file_is_free_while_it_thins)
-{
-	struct err err = { 0 };
-	pid_t thins = 0;
-
-	enter();
-	setenv("MEMTOP_TEST_THIN_BYTES", "1", 1);
-	CHECK_EQ(pipe(ends), 0);
-	alarm(60);
-	CHECK_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-	pid_t writer = fork();
-	if (!writer) {
-		struct session_writer *w = session_create(path, 0, &err);
-		alarm(60);
-		write_frames(w, 0, 100);
-		CHECK_EQ(session_flush(w, &err), 0);
-		CHECK_EQ(session_thin(w, waits, &err), 0);
-		CHECK(session_thins(w));
-		for (;;)
-			pause();
-	}
-	close(ends[1]);
-	CHECK_EQ(read(ends[0], &thins, sizeof thins), sizeof thins);
-	CHECK(session_busy(path));
-	kill(writer, SIGKILL);
-	CHECK_EQ(waitpid(writer, NULL, 0), writer);
-	CHECK(!session_busy(path));
-	CHECK(kill(thins, 0) == 0);
-	write_file(3);
-	kill(thins, SIGKILL);
-	CHECK_EQ(waitpid(thins, NULL, 0), thins);
 	unlink(path);
 }
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ticks.c - notes of a stream's ticks: what thinning must know before it reads the first one. They
+ * are taken while the session is written, so that its file is read once.
+ */
+#include "session/writer.h"
+
+#include <stdlib.h>
+
+enum { TOTALS_PEAK, PEAK, PEAKS }; /* the first pins; the others are marks */
+
+struct session_ticks *session_ticks_add(struct session_ticks **list, size_t *count, size_t *room,
+					uint32_t stream)
+{
+	GROW(*list, *room, *count + 1);
+	(*list)[*count] = (struct session_ticks){ .stream = stream };
+	return &(*list)[(*count)++];
+}
+
+size_t session_ticks_of(struct session_writer *w, uint32_t stream)
+{
+	for (size_t i = 0; i < w->tick_count; i++)
+		if (w->ticks[i].stream == stream)
+			return i;
+	struct session_ticks *t =
+		session_ticks_add(&w->ticks, &w->tick_count, &w->tick_room, stream);
+	GROW(t->pins, t->pin_room, PEAKS);
+	t->pins[TOTALS_PEAK] = t->pins[PEAK] = 0;
+	t->pin_count = PEAKS;
+	return w->tick_count - 1;
+}
+
+static uint64_t number(const uint8_t *payload, size_t len, unsigned nth)
+{
+	struct mtw_in in = { payload, payload + len, false };
+	uint64_t v = mtw_get(&in);
+
+	while (nth--)
+		v = mtw_get(&in);
+	return in.bad ? 0 : v;
+}
+
+void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		  size_t len)
+{
+	switch (type) {
+	case MTW_TICK: t->last_ns = time_ns; break;
+	case MTW_TOTALS: t->pins[TOTALS_PEAK] = number(payload, len, 7); break;
+	case MTW_PEAK: t->pins[PEAK] = number(payload, len, 2); break;
+	case MTW_MARK:
+		GROW(t->pins, t->pin_room, t->pin_count + 1);
+		t->pins[t->pin_count++] = number(payload, len, 3);
+		break;
+	default: break;
+	}
+}
+
+void session_ticks_free(struct session_ticks *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(list[i].pins);
+		free(list[i].keys);
+		free(list[i].kept);
+	}
+	free(list);
+}
