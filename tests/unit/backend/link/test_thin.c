@@ -11,6 +11,7 @@
 #include "session/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -457,5 +458,136 @@ TEST(a_full_disk_leaves_the_old_file_and_is_told_once)
 	struct model *m = model_new();
 	CHECK_EQ(read_all(path, m), ticks);
 	model_free(m);
+	leave();
+}
+
+/* --- cuts */
+
+#define CUTS 200
+
+static struct {
+	uint64_t end, ticks; /* of a block; of those up to it */
+} blocks[20000];
+static size_t block_count;
+
+/* Of the whole file. Returns its bytes. */
+static uint64_t list_blocks(void)
+{
+	struct err err = { 0 };
+	struct session_reader *r = session_open(path, SESSION_ALL, &err);
+	const uint8_t *bytes;
+	uint64_t at, type, read = 0, block = 0;
+	struct stat st;
+	size_t len;
+
+	block_count = 0;
+	while (session_next(r, &at, &type, &bytes, &len, &err) > 0) {
+		if (session_block(r) != block) {
+			block = session_block(r);
+			uint8_t head[SESSION_BLOCK_HEAD];
+			int fd = open(path, O_RDONLY);
+			CHECK_EQ(pread(fd, head, sizeof head, (off_t)block), sizeof head);
+			close(fd);
+			blocks[block_count++].end =
+				block + SESSION_BLOCK_HEAD + session_get(head + 4, 4);
+		}
+		read += type == MTW_TICK;
+		blocks[block_count - 1].ticks = read;
+	}
+	session_reader_free(r);
+	CHECK(stat(path, &st) == 0);
+	return (uint64_t)st.st_size;
+}
+
+static void cut_at(uint64_t bytes)
+{
+	struct err err = { 0 };
+	const struct session_key *keys;
+	const uint8_t *frame;
+	uint64_t at, type, read = 0, want = 0;
+	size_t len;
+	int rc;
+
+	for (size_t i = 0; i < block_count && blocks[i].end <= bytes; i++)
+		want = blocks[i].ticks;
+	CHECK(truncate(path, (off_t)bytes) == 0);
+	struct session_reader *r = session_open(path, 0, &err);
+	CHECK(r != NULL);
+	while ((rc = session_next(r, &at, &type, &frame, &len, &err)) > 0)
+		read += type == MTW_TICK;
+	CHECK_EQ(rc, 0);
+	CHECK(session_cut(r));
+	CHECK_EQ(read, want);
+	for (size_t i = 0, n = session_keys(r, &keys); i < n; i++) {
+		CHECK(session_start_at(r, &keys[i]));
+		while ((rc = session_next(r, &at, &type, &frame, &len, &err)) > 0)
+			;
+		CHECK_EQ(rc, 0);
+	}
+	session_reader_free(r);
+}
+
+static int down(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x < *y) - (*x > *y);
+}
+
+/* At each end of a block, and at random bytes; the longest first. */
+static void cut_anywhere(void)
+{
+	uint64_t bytes = list_blocks();
+	uint64_t *cuts = xmalloc((block_count + CUTS) * sizeof *cuts);
+	size_t n = 0;
+
+	for (; n < block_count; n++)
+		cuts[n] = blocks[n].end;
+	for (int i = 0; i < CUTS; i++)
+		cuts[n++] = SESSION_HEAD + (uint64_t)rand() % (bytes - SESSION_HEAD);
+	qsort(cuts, n, sizeof *cuts, down);
+	for (size_t i = 0; i < n; i++)
+		cut_at(cuts[i]);
+	free(cuts);
+}
+
+static void closed(void)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(session_close(file, &err), 0);
+	file = NULL;
+}
+
+TEST(a_thinned_file_cut_anywhere_reads_to_its_last_whole_block)
+{
+	struct err err = { 0 };
+
+	start();
+	live(1000, 3);
+	written();
+	thin_now(&err);
+	for (int i = 0; i < 300; i++) {
+		step(NS / 10, MTW_TICK_COMPLETE);
+		if (i % 10 == 0)
+			written();
+		if (i % 100 == 50)
+			key_put(file, now, time_ns);
+	}
+	closed();
+	cut_anywhere();
+	CHECK(block_count > 30);
+	leave();
+}
+
+TEST(a_run_below_a_second_cut_anywhere_too)
+{
+	start();
+	for (int i = 0; i < 9; i++)
+		step(NS / 10, MTW_TICK_COMPLETE);
+	closed();
+	cut_anywhere();
+	CHECK(block_count >= 3);
+	CHECK_EQ(blocks[block_count - 1].ticks, 9);
 	leave();
 }
