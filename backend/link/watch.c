@@ -455,6 +455,11 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 	w->on_change_arg = arg;
 }
 
+bool watch_seen(const struct watch *w)
+{
+	return w->on_change != NULL;
+}
+
 /* --- questions */
 
 uint32_t watch_stream(const struct watch *w)

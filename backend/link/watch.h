@@ -58,6 +58,7 @@ void watch_close(struct watch *w);
 int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
 void watch_fed(struct watch *w);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
+bool watch_seen(const struct watch *w); /* somebody set that */
 
 struct model *watch_model(struct watch *w);
 struct symbols *watch_symbols(struct watch *w);

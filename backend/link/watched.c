@@ -170,6 +170,8 @@ void watch_look(struct watch *w, unsigned timeout_ms, bool patient)
 
 const char *watch_missing(const struct watch *w, enum mtw_kind kind)
 {
+	if (w->target.kind == TARGET_MADE)
+		return "All has no such figures: each process has its own; P lists them";
 	return looks_missing(w->shown, kind, replay_away(w->past),
 			     watch_live(w) && !model_final(w->in.model));
 }
@@ -179,6 +181,9 @@ int watch_save(struct watch *w, const char *path, struct err *err)
 	const struct expected *more =
 		expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
 
+	if (!w->conn && !*w->target.name)
+		return err_set(err, 3,
+			       "All is no session of its own: save one process, which P shows");
 	return w->conn ? recorder_copy(&w->keep, path, err)
 		       : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
 }

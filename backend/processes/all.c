@@ -1,70 +1,73 @@
 /* SPDX-License-Identifier: MIT
  *
- * all.c - see processes/all.h. Members are added one after the other, and of each only its numbers
- * stay. Then the session's frames are written once, as those of a program that has ended.
+ * all.c - see processes/all.h. Of a file, members are read one after the other, and of each only
+ * its numbers stay. While a tree runs, each process with a watch is a member; what it has new is
+ * entered, and once a second the amounts of all are added up anew. What a closed watch had stays.
  */
-#include "processes/all.h"
-
 #include "base/format.h"
-#include "heap/union.h"
-#include "model/columns.h"
-#include "processes/all_code.h"
-#include "processes/all_graph.h"
-#include "processes/internal.h"
-#include "processes/lines.h"
+#include "processes/all_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define NO_STACKS "[no stacks]"
+#define EVERY_NS 1000000000ull
+#define PACE_COSTS 10 /* at least so many times what the last one took lie between two */
 
-struct member {
-	uint32_t id;          /* its line */
-	uint64_t first_epoch; /* slots of earlier epochs have what it inherited */
-	uint64_t *holds_bits; /* by node of the union: it has live blocks there; owned */
-	uint32_t nodes;       /* below this */
-	size_t stands_for;    /* processes */
-};
-
-struct all {
-	const struct processes *of; /* borrowed */
-	struct watch *watch;
-	struct frames out;
-	struct err *err; /* of the frame that was refused */
-	struct all_code code;
-	struct heap_union paths; /* keys: numbers of the code's locations */
-	struct tally *own;       /* by node */
-	uint64_t *weighed_bits;  /* by node: with a sampled share */
-	size_t own_room, weighed_room;
-	struct member *members;
-	size_t count, room;
-	size_t others;
-	struct line_share *shares; /* by line */
-	struct all_graph graph;
-	struct totals totals;
-	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
-	bool cut;
-};
-
-static int feed(void *arg, uint64_t type, const uint8_t *payload, size_t len)
-{
-	struct all *a = arg;
-
-	return watch_feed(a->watch, type, payload, len, a->err);
-}
-
-/* --- a member's amounts */
+/* --- a member's paths */
 
 static void make_room(struct all *a)
 {
-	size_t was = a->own_room, bits_was = a->weighed_room;
-
 	GROW(a->own, a->own_room, a->paths.nodes);
-	memset(a->own + was, 0, (a->own_room - was) * sizeof *a->own);
 	GROW(a->weighed_bits, a->weighed_room, a->paths.nodes / 64 + 1ul);
-	memset(a->weighed_bits + bits_was, 0,
-	       (a->weighed_room - bits_was) * sizeof *a->weighed_bits);
 }
+
+static struct member *add_member(struct all *a, uint32_t id, struct watch *w)
+{
+	const struct model *m = watch_now(w);
+	const struct program *g = model_program(m);
+
+	GROW(a->members, a->room, a->count + 1);
+	a->members[a->count] = (struct member){ .id = id,
+						.watch = w,
+						.resets = model_resets(m),
+						.names = { .member = id },
+						.named = UINT64_MAX,
+						.first_epoch = g->forked ? g->first_epoch : 0,
+						.stands_for = 1 };
+	return &a->members[a->count++];
+}
+
+static void release_member(struct member *me)
+{
+	all_code_forget(&me->names);
+	free(me->at);
+	free(me->kept);
+	free(me->holds_bits);
+}
+
+/* Its nodes come in the order of arrival, so parents come first. */
+static void take_paths(struct all *a, struct member *me)
+{
+	const struct model *m = watch_now(me->watch);
+	uint32_t count = model_dense_count(m);
+
+	all_code_take(&a->code, &me->names, m);
+	GROW(me->at, me->at_room, count + 1ul);
+	for (; me->known < count; me->known++) {
+		const struct node *n = model_dense(m, me->known, NULL);
+		me->at[me->known] = me->known ? union_child(&a->paths, me->at[n->parent],
+							    me->names.location[n->location])
+					      : 0;
+	}
+	uint64_t named = symbols_generation(watch_symbols(me->watch));
+	if (named != me->named)
+		all_code_names(&a->code, &me->names, watch_symbols(me->watch));
+	me->named = named;
+	make_room(a);
+}
+
+/* --- amounts */
 
 static uint64_t first_epoch_of(const struct all *a, uint32_t id, uint64_t otherwise)
 {
@@ -74,65 +77,78 @@ static uint64_t first_epoch_of(const struct all *a, uint32_t id, uint64_t otherw
 	return otherwise;
 }
 
+/* Which of a member's slots count, by their epoch. */
+struct counting {
+	struct all *all;
+	struct member *me;
+	uint64_t from, own;
+	bool held;
+};
+
 /*
  * What All counts of a slot. Slots before `from` belong to an older process. Those before `own`
  * are what is left of an ended parent, which counted the allocations: only their live part is
  * added, as less freed.
  */
-static struct tally part_of(const struct tally *now, uint64_t epoch, uint64_t from, uint64_t own,
-			    bool held)
+static struct tally part_of(const struct counting *c, const struct tally *now, uint64_t epoch)
 {
 	struct tally t = { 0 };
 
-	if (epoch >= own) {
+	if (epoch >= c->own) {
 		t = *now;
-		if (!held) {
+		if (!c->held) {
 			t.free_blocks = t.alloc_blocks;
 			t.free_bytes = t.alloc_bytes;
 		}
-	} else if (epoch >= from && held) {
+	} else if (epoch >= c->from && c->held) {
 		t.free_blocks = -live_blocks(now);
 		t.free_bytes = -live_bytes(now);
 	}
 	return t;
 }
 
-static void add_slots(struct all *a, struct member *me, const struct columns *c, const uint32_t *at)
+static void add_slot(const struct counting *c, const struct kept_slot *s)
 {
-	struct line_share share = a->shares[me->id];
-	uint64_t own = me->first_epoch, from = share.with ? first_epoch_of(a, share.with, own) : 0;
+	struct tally t = part_of(c, &s->now, s->epoch);
+	uint64_t bit = 1ull << s->node % 64;
 
-	for (uint32_t k = 0; k < c->skeleton->stacks; k++) {
-		uint32_t node = at[c->skeleton->node_of_stack[k]];
-		for (uint32_t s = c->first[k]; s < c->first[k + 1]; s++) {
-			struct tally t = part_of(&c->now[s], c->epoch[s], from, own, share.held);
-			if (!(t.alloc_blocks | t.alloc_bytes | t.free_blocks | t.free_bytes))
-				continue;
-			union_end(&a->paths, node);
-			tally_add(&a->own[node], &t);
-			if (live_blocks(&t))
-				me->holds_bits[node / 64] |= 1ull << node % 64;
-			if (bit_of(c->weighed_bits, s))
-				a->weighed_bits[node / 64] |= 1ull << node % 64;
-		}
-	}
+	if (!(t.alloc_blocks | t.alloc_bytes | t.free_blocks | t.free_bytes))
+		return;
+	union_end(&c->all->paths, s->node);
+	tally_add(&c->all->own[s->node], &t);
+	if (live_blocks(&t))
+		c->me->holds_bits[s->node / 64] |= bit;
+	if (s->weighed)
+		c->all->weighed_bits[s->node / 64] |= bit;
 }
 
-static void add_paths(struct all *a, struct member *me, const struct model *m,
-		      const struct all_names *names)
+static struct kept_slot slot_of_member(const struct member *me, const struct model *m, uint32_t i)
 {
-	struct columns c;
+	const struct slot *s = model_dense_slot(m, i);
 
-	model_columns(m, &c);
-	uint32_t *at = xmalloc((c.skeleton->nodes + 1ul) * sizeof *at);
-	union_enter(&a->paths, c.skeleton, &(struct union_keys){ .keys = names->location }, NULL,
-		    at);
-	make_room(a);
+	return (struct kept_slot){ .now = s->now,
+				   .node = me->at[s->node],
+				   .epoch = s->epoch,
+				   .weighed = model_dense(m, s->node, NULL)->self_estimate };
+}
+
+static void add_amounts(struct all *a, struct member *me)
+{
+	struct line_share share = a->shares[me->id];
+	uint64_t own = me->first_epoch;
+	struct counting c = { a, me, share.with ? first_epoch_of(a, share.with, own) : 0, own,
+			      share.held };
+	const struct model *m = me->watch ? watch_now(me->watch) : NULL;
+
+	free(me->holds_bits);
 	me->nodes = a->paths.nodes;
 	me->holds_bits = xcalloc(me->nodes / 64 + 1ul, sizeof *me->holds_bits);
-	add_slots(a, me, &c, at);
-	free(at);
-	columns_release(&c);
+	for (uint32_t i = 0; m && i < model_slot_count(m); i++) {
+		struct kept_slot s = slot_of_member(me, m, i);
+		add_slot(&c, &s);
+	}
+	for (size_t i = 0; i < me->kept_count; i++)
+		add_slot(&c, &me->kept[i]);
 }
 
 static void add_figures(struct all *a, const struct model *m)
@@ -164,6 +180,12 @@ static uint64_t clock_of(const struct processes *p, uint32_t id)
 	return at->forked ? 0 : at->begin_ns;
 }
 
+static void add_graph(struct all *a, const struct member *me)
+{
+	all_graph_add(&a->graph, watch_now(me->watch), processes_find(a->of, me->id),
+		      clock_of(a->of, me->id), a->shares[me->id].with != 0);
+}
+
 /* An older agent's fork mixes what it inherited with its own. */
 static bool has_paths(const struct model *m)
 {
@@ -172,56 +194,59 @@ static bool has_paths(const struct model *m)
 	return g && model_ticks(m) && (!g->forked || g->inherits_apart);
 }
 
-static void add_member(struct all *a, uint32_t id, struct watch *w)
-{
-	const struct model *m = watch_now(w);
-	const struct program *g = model_program(m);
-	struct all_names names = { .member = id };
-
-	GROW(a->members, a->room, a->count + 1);
-	struct member *me = &a->members[a->count++];
-	*me = (struct member){ .id = id,
-			       .first_epoch = g->forked ? g->first_epoch : 0,
-			       .stands_for = 1 };
-	all_code_take(&a->code, &names, m);
-	all_code_names(&a->code, &names, watch_symbols(w));
-	add_paths(a, me, m, &names);
-	add_figures(a, m);
-	all_graph_add(&a->graph, m, processes_find(a->of, id), clock_of(a->of, id),
-		      a->shares[id].with != 0);
-	all_code_forget(&names);
-}
-
 /* --- the others */
+
+static const struct member *member_of(const struct all *a, uint32_t id)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->members[i].id == id)
+			return &a->members[i];
+	return NULL;
+}
 
 static bool is_other(void *arg, const struct line *l)
 {
-	const struct all *a = arg;
+	return !member_of(arg, l->p.id);
+}
 
+static struct member *others_member(struct all *a)
+{
 	for (size_t i = 0; i < a->count; i++)
-		if (a->members[i].id == l->p.id)
-			return false;
-	return true;
+		if (!a->members[i].id)
+			return &a->members[i];
+	GROW(a->members, a->room, a->count + 1);
+	a->members[a->count] = (struct member){ 0 };
+	return &a->members[a->count++];
+}
+
+static void count_others(struct all *a, size_t *holding, struct processes_sum *sum)
+{
+	lines_total(a->of, is_other, a, sum);
+	a->others = sum->lines - sum->unfollowed;
+	*holding = 0;
+	for (uint32_t id = 1; id <= a->of->count; id++) {
+		const struct line *l = lines_at(a->of, id);
+		*holding += l && is_other(a, l) && a->shares[id].held && l->p.live_blocks;
+	}
 }
 
 static void add_others(struct all *a)
 {
 	struct processes_sum sum;
 	char name[64], n[FORMAT_NUMBER];
-	size_t holding = 0;
+	size_t holding;
 
-	lines_total(a->of, is_other, a, &sum);
-	a->others = sum.lines - sum.unfollowed;
-	for (uint32_t id = 1; id <= a->of->count; id++) {
-		const struct line *l = lines_at(a->of, id);
-		holding += l && is_other(a, l) && a->shares[id].held && l->p.live_blocks;
-	}
+	count_others(a, &holding, &sum);
 	struct tally *t = &sum.sum;
 	if (!a->others && !t->alloc_blocks)
 		return;
-	snprintf(name, sizeof name, "[no stacks: %s process%s]", format_count(n, a->others),
-		 a->others == 1 ? "" : "es");
-	uint32_t node = union_child(&a->paths, 0, all_code_made(&a->code, NO_STACKS, name));
+	if (a->others != a->others_named) {
+		snprintf(name, sizeof name, "[no stacks: %s process%s]", format_count(n, a->others),
+			 a->others == 1 ? "" : "es");
+		a->others_location = all_code_made(&a->code, NO_STACKS, name);
+		a->others_named = a->others;
+	}
+	uint32_t node = union_child(&a->paths, 0, a->others_location);
 	make_room(a);
 	union_end(&a->paths, node);
 	if (t->alloc_blocks < sum.blocks.least)
@@ -231,200 +256,68 @@ static void add_others(struct all *a)
 	t->free_blocks = t->alloc_blocks - sum.blocks.least;
 	t->free_bytes = t->alloc_bytes - sum.bytes.least;
 	a->own[node] = *t;
-	GROW(a->members, a->room, a->count + 1);
-	a->members[a->count] = (struct member){
-		.nodes = node + 1,
-		.holds_bits = xcalloc(node / 64 + 1ul, sizeof(uint64_t)),
-		.stands_for = holding,
-	};
-	a->members[a->count++].holds_bits[node / 64] |= 1ull << node % 64;
+	struct member *me = others_member(a);
+	free(me->holds_bits);
+	me->nodes = node + 1;
+	me->holds_bits = xcalloc(node / 64 + 1ul, sizeof *me->holds_bits);
+	me->holds_bits[node / 64] |= 1ull << node % 64;
+	me->stands_for = holding;
 }
 
-/* --- frames */
+/* --- life */
 
-static void put_hello(struct all *a, const struct process *first)
+static void know_shares(struct all *a)
 {
-	const uint64_t fields[] = { MTW_VERSION, 0, first->pid ? (uint64_t)first->pid : 1, 0, 0, 0,
-				    0,           64 };
-
-	frames_put_all(&a->out, fields, sizeof fields / sizeof *fields);
-	frames_string(&a->out, "");
-	frames_string(&a->out, *first->path ? first->path : first->name);
-	frames_string(&a->out, "");
-	frames_string(&a->out, "");
-	frames_put(&a->out, 0);
-	frames_end(&a->out, MTW_HELLO);
+	GROW(a->shares, a->shares_room, a->of->count + 1ul);
+	lines_shares(a->of, a->shares);
 }
 
-static void put_nodes(struct all *a)
+static struct all *make(struct loop *loop, const struct processes *p, const char *text,
+			const struct watch_options *o, struct err *err)
 {
-	for (uint32_t n = 1; n < a->paths.nodes; n++) {
-		const struct location *at = &a->code.locations[a->paths.node[n].location];
-		frames_entry(&a->out, n);
-		frames_value(&a->out, at->kind);
-		frames_value(&a->out, a->paths.node[n].parent);
-		if (at->kind <= MTW_NODE_SIGNAL)
-			frames_value(&a->out, at->module);
-		frames_value(&a->out, at->offset);
-		if (frames_full(&a->out))
-			frames_list(&a->out, MTW_NODES);
+	const struct process *first = processes_find(p, 1);
+	struct target t = { .kind = TARGET_MADE };
+
+	if (!first) {
+		err_set(err, 3, "%s: its first process is unknown", text);
+		return NULL;
 	}
-	frames_list(&a->out, MTW_NODES);
-}
-
-/* Slots are numbered from 1, in the order of their nodes. */
-static void each_slot(struct all *a, uint64_t type,
-		      void (*put)(struct all *a, uint32_t node, uint32_t slot))
-{
-	uint32_t slot = 0;
-
-	for (uint32_t n = 0; n < a->paths.nodes; n++) {
-		if (!bit_of(a->paths.stack_bits, n))
-			continue;
-		put(a, n, ++slot);
-		if (frames_full(&a->out))
-			frames_list(&a->out, type);
+	snprintf(t.text, sizeof t.text, "%.500s", text);
+	snprintf(t.name, sizeof t.name, "%s", p->file ? p->file : "");
+	struct all *a = xcalloc(1, sizeof *a);
+	a->of = p;
+	a->err = err;
+	a->others_named = SIZE_MAX;
+	union_init(&a->paths);
+	make_room(a);
+	a->code = (struct all_code){ .out = &a->out, .exe = first->path };
+	know_shares(a);
+	a->watch = watch_open(loop, &t, o, err);
+	if (a->watch)
+		all_frames_begin(a);
+	if (!a->watch || a->out.rc) {
+		all_free(a);
+		return NULL;
 	}
-	frames_list(&a->out, type);
-	a->totals.slots_total = a->totals.slots_sent = slot;
+	return a;
 }
 
-static void put_slot(struct all *a, uint32_t node, uint32_t slot)
+void all_free(struct all *a)
 {
-	frames_entry(&a->out, slot);
-	frames_value(&a->out, node);
-	frames_value(&a->out, 0);
-}
-
-static void put_weighed(struct all *a, uint32_t node, uint32_t slot)
-{
-	if (!bit_of(a->weighed_bits, node))
+	if (!a)
 		return;
-	frames_entry(&a->out, slot);
-	frames_value(&a->out, 1);
-}
-
-/* What an ended process left to others may be more than All knows to be allocated. */
-static struct tally whole(struct tally t)
-{
-	if ((int64_t)t.free_blocks < 0) {
-		t.alloc_blocks -= t.free_blocks;
-		t.free_blocks = 0;
-	}
-	if ((int64_t)t.free_bytes < 0) {
-		t.alloc_bytes -= t.free_bytes;
-		t.free_bytes = 0;
-	}
-	return t;
-}
-
-static void put_counts(struct all *a, uint32_t node, uint32_t slot)
-{
-	struct tally t = whole(a->own[node]);
-
-	frames_entry(&a->out, slot);
-	frames_value(&a->out, t.alloc_blocks);
-	frames_value(&a->out, t.alloc_bytes);
-	frames_value(&a->out, t.free_blocks);
-	frames_value(&a->out, t.free_bytes);
-	tally_add(&a->totals.sum, &t);
-}
-
-static void put_losses(struct all *a)
-{
-	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
-		frames_put(&a->out, i);
-		frames_put(&a->out, a->loss_events[i]);
-		frames_put(&a->out, a->loss_bytes[i]);
-		frames_end(&a->out, MTW_LOSS);
-	}
-}
-
-/* The resident memory of processes is no sum: they share pages. */
-static void put_graph(struct all *a)
-{
-	struct point points[ALL_GRAPH_POINTS], peak = { 0 };
-	size_t n = all_graph_sum(&a->graph, points, &peak);
-
-	a->totals.peak_bytes = peak.live_bytes;
-	a->totals.peak_time_ns = peak.time_ns;
-	frames_put_all(&a->out, (uint64_t[]){ 0, 0 }, 2); /* interval, owners */
-	for (size_t i = 0; i < n; i++) {
-		const struct point *x = &points[i];
-		frames_point(&a->out);
-		frames_value(&a->out, x->time_ns);
-		frames_value(&a->out, x->live_bytes);
-		frames_value(&a->out, x->live_blocks);
-		frames_value(&a->out, x->alloc_bytes);
-		frames_value(&a->out, x->alloc_blocks);
-		frames_value(&a->out, x->free_blocks);
-		frames_value(&a->out, 0);
-	}
-	frames_list(&a->out, MTW_HISTORY);
-}
-
-static void put_totals(struct all *a)
-{
-	const struct totals *t = &a->totals;
-	uint64_t live = live_bytes(&t->sum), peak = live > t->peak_bytes ? live : t->peak_bytes;
-	const uint64_t fields[] = { t->time_ns,
-				    t->sum.alloc_blocks,
-				    t->sum.alloc_bytes,
-				    t->sum.free_blocks,
-				    t->sum.free_bytes,
-				    peak,
-				    0,
-				    peak == live ? t->time_ns : t->peak_time_ns,
-				    t->agent_memory_bytes,
-				    t->agent_cpu_ns,
-				    t->hook_ns,
-				    t->target_cpu_ns,
-				    t->slots_total,
-				    t->slots_sent,
-				    live,
-				    t->agent_limit_bytes,
-				    t->hook_error_ns,
-				    0 };
-
-	frames_put_all(&a->out, fields, sizeof fields / sizeof *fields);
-	frames_end(&a->out, MTW_TOTALS);
-}
-
-static void put_end(struct all *a, const struct process *first, bool running)
-{
-	bool killed = first->state == PROCESS_SIGNALLED;
-	bool ended = !running && !a->cut;
-
-	if (ended) {
-		frames_put_all(&a->out,
-			       (uint64_t[]){ killed ? MTW_SIGNALLED : MTW_EXITED,
-					     (uint64_t)first->status, a->totals.time_ns,
-					     first->status_known },
-			       4);
-		frames_end(&a->out, MTW_STATE);
-	}
-	frames_put_all(&a->out,
-		       (uint64_t[]){ 1, a->totals.time_ns,
-				     MTW_TICK_COMPLETE | (ended ? MTW_TICK_FINAL : 0) },
-		       3);
-	frames_end(&a->out, MTW_TICK);
-}
-
-static void put_all(struct all *a, const struct process *first)
-{
-	struct processes_sum sum;
-
-	processes_total(a->of, &sum);
-	a->totals.time_ns = processes_time_ns(a->of);
-	put_losses(a);
-	put_graph(a);
-	put_nodes(a);
-	each_slot(a, MTW_SLOTS, put_slot);
-	each_slot(a, MTW_WEIGHED, put_weighed);
-	each_slot(a, MTW_COUNTS, put_counts);
-	put_totals(a);
-	put_end(a, first, sum.running > 0);
-	watch_fed(a->watch);
+	watch_close(a->watch);
+	for (size_t i = 0; i < a->count; i++)
+		release_member(&a->members[i]);
+	free(a->members);
+	free(a->shares);
+	free(a->own);
+	free(a->weighed_bits);
+	union_release(&a->paths);
+	all_code_release(&a->code);
+	all_graph_release(&a->graph);
+	all_frames_release(a);
+	free(a);
 }
 
 /* --- from a file */
@@ -441,6 +334,20 @@ static void note(struct all *a, const struct process *p, struct watch *w)
 	watch_note(a->watch, text);
 }
 
+static void read_member(struct all *a, uint32_t id, struct watch *w)
+{
+	struct member *me = add_member(a, id, w);
+
+	take_paths(a, me);
+	add_amounts(a, me);
+	add_figures(a, watch_now(w));
+	add_graph(a, me);
+	all_code_forget(&me->names);
+	free(me->at);
+	me->at = NULL;
+	me->watch = NULL;
+}
+
 static void read_members(struct all *a, struct loop *loop, const struct target *file,
 			 const struct watch_options *o)
 {
@@ -448,13 +355,14 @@ static void read_members(struct all *a, struct loop *loop, const struct target *
 		const struct process *p = processes_find(a->of, id);
 		struct target t = *file;
 		struct err err = { 0 };
+		t.kind = TARGET_FILE;
 		if (!p || !p->recorded || processes_target(a->of, id, &t, &err))
 			continue;
 		struct watch *w = watch_open(loop, &t, o, &err);
 		if (w)
 			note(a, p, w);
 		if (w && has_paths(watch_now(w)))
-			add_member(a, id, w);
+			read_member(a, id, w);
 		watch_close(w);
 	}
 }
@@ -462,57 +370,138 @@ static void read_members(struct all *a, struct loop *loop, const struct target *
 struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,
 			const struct watch_options *o, struct err *err)
 {
-	const struct process *first = processes_find(p, 1);
-	struct target t = { .kind = TARGET_MADE };
+	struct all *a = make(loop, p, file->text, o, err);
 
-	snprintf(t.text, sizeof t.text, "%.500s", file->text);
-
-	if (!first) {
-		err_set(err, 3, "%s: its first process is unknown", file->text);
+	if (!a)
 		return NULL;
+	read_members(a, loop, file, o);
+	if (!a->count && !a->out.rc)
+		a->out.rc = err_set(err, 3, "%s: has no call paths of any process", file->text);
+	add_others(a);
+	all_frames_tick(a);
+	a->err = NULL;
+	if (!a->out.rc)
+		return a;
+	all_free(a);
+	return NULL;
+}
+
+/* --- while it runs */
+
+static void drop_member(struct all *a, size_t i)
+{
+	release_member(&a->members[i]);
+	a->members[i] = a->members[--a->count];
+}
+
+/* A process that executes a program has its watch on another line, with another model. */
+static bool is_stale(const struct all *a, const struct member *me)
+{
+	const struct line *l = lines_at(a->of, me->id);
+
+	if (!me->id || (!me->watch && l))
+		return false;
+	return !l || l->p.watch != me->watch || model_resets(watch_now(me->watch)) != me->resets;
+}
+
+static void find_members(struct all *a)
+{
+	for (size_t i = 0; i < a->count;)
+		if (is_stale(a, &a->members[i]))
+			drop_member(a, i);
+		else
+			i++;
+	for (uint32_t id = 1; id <= a->of->count; id++) {
+		const struct line *l = lines_at(a->of, id);
+		if (l && l->p.watch && l->p.exact && l->p.state != PROCESS_EXECED &&
+		    !member_of(a, id) && has_paths(watch_now(l->p.watch)) &&
+		    model_complete(watch_now(l->p.watch)))
+			add_member(a, id, l->p.watch);
 	}
-	struct all *a = xcalloc(1, sizeof *a);
-	a->of = p;
-	a->err = err;
-	frames_init(&a->out, feed, a);
-	union_init(&a->paths);
+}
+
+static void sum_up(struct all *a)
+{
+	struct totals *t = &a->totals;
+
+	for (size_t i = 0; i < a->count; i++)
+		if (a->members[i].watch)
+			take_paths(a, &a->members[i]);
 	make_room(a);
-	a->code = (struct all_code){ .out = &a->out, .exe = first->path };
-	a->shares = xcalloc(p->count + 1ul, sizeof *a->shares);
-	lines_shares(p, a->shares);
-	a->watch = watch_open(loop, &t, o, err);
-	if (a->watch) {
-		put_hello(a, first);
-		read_members(a, loop, file, o);
-		if (!a->count && !a->out.rc)
-			a->out.rc =
-				err_set(err, 3, "%s: has no call paths of any process", file->text);
-		add_others(a);
-		put_all(a, first);
+	memset(a->own, 0, a->paths.nodes * sizeof *a->own);
+	memset(a->loss_events, 0, sizeof a->loss_events);
+	memset(a->loss_bytes, 0, sizeof a->loss_bytes);
+	*t = (struct totals){ .peak_bytes = t->peak_bytes, .peak_time_ns = t->peak_time_ns };
+	for (size_t i = 0; i < a->count; i++) {
+		struct member *me = &a->members[i];
+		if (me->id)
+			add_amounts(a, me);
+		if (me->watch)
+			add_figures(a, watch_now(me->watch));
+		if (me->watch && !a->ticks)
+			add_graph(a, me);
 	}
-	if (!a->watch || a->out.rc) {
-		all_free(a);
+	add_others(a);
+}
+
+static void make_again(struct all *a)
+{
+	struct err err = { 0 };
+	uint64_t began = now_ns();
+
+	a->err = &err;
+	know_shares(a);
+	find_members(a);
+	sum_up(a);
+	all_frames_tick(a);
+	a->err = NULL;
+	if (a->out.rc)
+		watch_note(a->watch, err.text);
+	a->made_ns = now_ns();
+	a->cost_ns = a->made_ns - began;
+}
+
+struct all *all_of_tree(struct loop *loop, const struct processes *p, const struct watch_options *o,
+			struct err *err)
+{
+	struct watch_options own = { .paced = o->paced,
+				     .expected = o->expected,
+				     .symbols = o->symbols };
+	struct all *a = make(loop, p, "all processes", &own, err);
+
+	if (!a)
 		return NULL;
-	}
+	a->live = true;
+	make_again(a);
 	return a;
 }
 
-void all_free(struct all *a)
+void all_go_on(struct all *a)
 {
-	if (!a)
+	uint64_t since = now_ns() - a->made_ns;
+
+	if (!a->live || a->out.rc || since < EVERY_NS || since < PACE_COSTS * a->cost_ns)
 		return;
-	watch_close(a->watch);
-	for (size_t i = 0; i < a->count; i++)
-		free(a->members[i].holds_bits);
-	free(a->members);
-	free(a->shares);
-	free(a->own);
-	free(a->weighed_bits);
-	union_release(&a->paths);
-	all_code_release(&a->code);
-	all_graph_release(&a->graph);
-	frames_release(&a->out);
-	free(a);
+	if (watch_seen(a->watch))
+		make_again(a);
+}
+
+void all_keep(struct all *a, const struct watch *w)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		struct member *me = &a->members[i];
+		if (!w || me->watch != w)
+			continue;
+		const struct model *m = watch_now(me->watch);
+		if (!is_stale(a, me)) {
+			take_paths(a, me);
+			me->kept_count = model_slot_count(m);
+			GROW(me->kept, me->kept_room, me->kept_count + 1);
+			for (uint32_t s = 0; s < me->kept_count; s++)
+				me->kept[s] = slot_of_member(me, m, s);
+		}
+		me->watch = NULL;
+	}
 }
 
 /* --- questions */

@@ -27,6 +27,12 @@ struct all;
  * no process has call paths. */
 struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,
 			const struct watch_options *o, struct err *err);
+/* Of a tree that runs: a member is each process with a watch. all_go_on() brings it up to date,
+ * once a second, while somebody shows it; all_keep() comes before a member's watch is closed. */
+struct all *all_of_tree(struct loop *loop, const struct processes *p, const struct watch_options *o,
+			struct err *err);
+void all_go_on(struct all *a);
+void all_keep(struct all *a, const struct watch *w);
 void all_free(struct all *a);                 /* NULL: nothing */
 struct watch *all_watch(const struct all *a); /* its own */
 /* With call paths; without. */

@@ -12,7 +12,7 @@ void all_code_release(struct all_code *c)
 	map_release(&c->numbers);
 	map_release(&c->owners);
 	free(c->locations);
-	free(c->named_bits);
+	free(c->named);
 }
 
 void all_code_forget(struct all_names *of)
@@ -93,8 +93,9 @@ static uint32_t number_of(struct all_code *c, const struct location *at)
 	if (number != NO_ID)
 		return number;
 	GROW(c->locations, c->room, c->count + 1ul);
-	GROW(c->named_bits, c->bits_room, c->count / 64 + 1ul);
+	GROW(c->named, c->named_room, c->count + 1ul);
 	c->locations[c->count] = *at;
+	c->named[c->count] = 0;
 	map_set(&c->numbers, key, c->count + 1);
 	return c->count++;
 }
@@ -142,7 +143,7 @@ static void put_name(struct all_code *c, uint32_t number, const struct symbol *s
 	const struct location *at = &c->locations[number];
 	bool generated = at->kind == MTW_NODE_NOWHERE;
 
-	c->named_bits[number / 64] |= 1ull << number % 64;
+	c->named[number] = (uint8_t)(sym->source + 1);
 	if (!generated)
 		frames_put(c->out, at->module);
 	frames_put(c->out, at->offset);
@@ -173,7 +174,7 @@ static void take_name(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
 	uint64_t key;
 	uint32_t number = find(n->code, &at, &key);
 
-	if (number != NO_ID && sym->count && !(n->code->named_bits[number / 64] >> number % 64 & 1))
+	if (number != NO_ID && sym->count && sym->source + 1 > n->code->named[number])
 		put_name(n->code, number, sym);
 }
 

@@ -22,9 +22,9 @@ struct all_code {
 	struct map owners;  /* a generated pc -> the process that has it, + 1 */
 	uint32_t module_count;
 	struct location *locations; /* by number: a module of all, or what it is instead */
-	uint64_t *named_bits;       /* by number: its name was written */
+	uint8_t *named;             /* by number: source of the name that was written, + 1 */
 	uint32_t count;
-	size_t room, bits_room;
+	size_t room, named_room;
 };
 
 /* One process' modules and locations, as numbers of all. Owned; all_code_forget() */

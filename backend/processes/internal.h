@@ -54,6 +54,9 @@ struct processes {
 	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
 	uint64_t second_ns;            /* when the last full look was */
+	struct all *all;               /* made when first asked for; NULL */
+	/* PROCESS_ALL, as processes_find() gave it last; its watch is that of `all` */
+	struct process all_row;
 	bool changed;
 	void (*on_change)(void *arg);
 	void *arg;

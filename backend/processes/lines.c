@@ -18,8 +18,41 @@ struct line *lines_at(const struct processes *p, uint32_t id)
 	return id && id <= p->count ? p->lines[id - 1] : NULL;
 }
 
+/* The sums over the tree, as a process. */
+static const struct process *find_all(struct processes *p)
+{
+	struct processes_sum sum;
+	struct process *row = &p->all_row;
+	const struct line *first = lines_at(p, 1);
+
+	processes_total(p, &sum);
+	*row = (struct process){
+		.id = PROCESS_ALL, .path = "", .sum = sum.sum, .exact = true, .watch = row->watch
+	};
+	snprintf(row->name, sizeof row->name, "All");
+	row->state = sum.running || !first ? PROCESS_RUNNING : first->p.state;
+	row->status = first ? first->p.status : 0;
+	row->status_known = first && first->p.status_known;
+	row->live_bytes = row->peak_bytes = sum.bytes.least;
+	row->live_blocks = sum.blocks.least;
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (l && l->p.end_ns > row->end_ns && !sum.running)
+			row->end_ns = l->p.end_ns;
+		if (l && line_runs(l)) {
+			row->rate += l->p.rate;
+			row->growth += l->p.growth;
+		}
+	}
+	if (row->watch)
+		row->peak_bytes = model_totals(watch_now(row->watch))->peak_bytes;
+	return p->kept > 1 ? row : NULL;
+}
+
 const struct process *processes_find(const struct processes *p, uint32_t id)
 {
+	if (id == PROCESS_ALL)
+		return find_all((struct processes *)p); /* only its scratch row */
 	struct line *l = lines_at(p, id);
 
 	return l ? &l->p : NULL;

@@ -5,6 +5,7 @@
  */
 #include "processes/internal.h"
 #include "base/loop.h"
+#include "processes/all.h"
 #include "processes/file.h"
 #include "processes/lines.h"
 #include "processes/records.h"
@@ -44,6 +45,8 @@ static void on_poll(void *arg)
 	tree_marks_go_on(p);
 	if (second)
 		on_second(p, now);
+	if (p->all)
+		all_go_on(p->all);
 	if (p->changed && p->on_change)
 		p->on_change(p->arg);
 	p->changed = false;
@@ -213,6 +216,7 @@ void processes_free(struct processes *p)
 		return;
 	loop_remove(p->timer);
 	tree_marks_end(p);
+	all_free(p->all);
 	for (size_t i = 0; i < p->count; i++) {
 		if (p->lines[i] && p->lines[i]->p.watch != p->first)
 			watch_close(p->lines[i]->p.watch);

@@ -72,6 +72,12 @@ uint64_t process_inherited(const struct process *p);
 uint64_t process_allocated(const struct process *p);
 uint64_t process_allocated_blocks(const struct process *p);
 
+/*
+ * All processes as one (processes/all.h): processes_find() has its figures, the sums over the tree,
+ * and processes_watch() its session. It is in no list, and only in a tree.
+ */
+#define PROCESS_ALL UINT32_MAX
+
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
 /* a compiler allocates a third of that for a small file */

@@ -7,6 +7,7 @@
  * first; ended ones make room, the smallest first. The first program's watch belongs to the caller.
  */
 #include "processes/watches.h"
+#include "processes/all.h"
 #include "processes/lines.h"
 #include "processes/relatives.h"
 
@@ -140,6 +141,8 @@ void watches_figures(struct processes *p, struct line *l)
 
 static void drop(struct processes *p, struct line *l)
 {
+	if (p->all)
+		all_keep(p->all, l->p.watch);
 	watch_close(l->p.watch);
 	l->p.watch = NULL;
 	p->changed = true;
@@ -217,6 +220,7 @@ static struct watch *open_file(struct processes *p, struct line *l, struct err *
 {
 	struct target t = *watch_target(p->first);
 
+	t.kind = TARGET_FILE; /* also where All's is the first */
 	if (!processes_target(p, l->p.id, &t, err))
 		l->p.watch = watch_open(p->loop, &t, &p->options.watch, err);
 	return l->p.watch;
@@ -352,8 +356,19 @@ struct line *watches_one(struct processes *p, struct watch *w)
 	return l;
 }
 
+static struct watch *watch_all(struct processes *p, struct err *err)
+{
+	if (!p->all && p->file)
+		p->all = all_of_file(p->loop, p, watch_target(p->first), &p->options.watch, err);
+	else if (!p->all)
+		p->all = all_of_tree(p->loop, p, &p->options.watch, err);
+	return p->all_row.watch = p->all ? all_watch(p->all) : NULL;
+}
+
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 {
+	if (id == PROCESS_ALL)
+		return watch_all(p, err);
 	struct line *l = lines_at(p, id);
 
 	if (l && !l->p.watch && p->file)

@@ -118,7 +118,7 @@ def t_another_one_that_grows_is_named_with_its_rate():
         t.wait_for(re.compile(rf"^>.* {hint.group(1)} running .*\(fork\)$", re.M))
         t.keys("o")
         t.wait_for("/MIN▼")
-        t.wait_for(lambda lines: f" {hint.group(1)} running" in next((x for x in lines if "running" in x), ""))
+        t.wait_for(lambda lines: f" {hint.group(1)} running" in next((x for x in lines if "running" in x and not x.endswith("All")), ""))
         t.keys("<")
         t.wait_for("LIVE▼")
         t.keys("r")
@@ -150,7 +150,7 @@ def t_coming_back_finds_the_place():
         site = t.wait_for(a_function_below)
         select_by_search(t, site)
         open_list(t)
-        t.keys("Home", "Enter")
+        t.keys("Home", "Down", "Enter")
         is_shown(t, "sh")
         t.wait_for("[1 Over")
         open_list(t)
@@ -476,7 +476,7 @@ def t_a_recorded_tree_opens_with_all_its_processes():
         t.wait_for("All: ")
         t.keys("End", "Enter")  # the short one
         t.wait_for(re.compile(r"python3 \[\d+\]: .*only its totals"))
-        t.keys("Home", "Enter")
+        t.keys("Home", "Down", "Enter")
         is_shown(t, "sh")
         t.wait_for(re.compile(r"python3 \[\d+\] held more: (19|20)\.\d+M; P$", re.M))
     with Terminal([MEMTOP, "open", "--process", "sh", path], 80, 24) as t:

@@ -18,6 +18,7 @@ struct tui_options {
 	bool can_switch;
 	/* the watch is of a file that diff_write_session() made of it; NULL = no diff */
 	const struct diff_tree *diff;
+	bool all;          /* begins with all processes of the tree */
 	bool child;        /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;   /* leader of its own session, when child */
 	bool *stopped;     /* set when the user had the child stopped (SIGTERM); or NULL */

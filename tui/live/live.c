@@ -396,6 +396,8 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 	else if (open_screen(&a, &err) == 0) {
 		processes_on_change(p, on_processes, &a);
 		shown_watch(&a, a.first);
+		if (o->all)
+			shown_process(&a, PROCESS_ALL);
 		draw(&a, true);
 		loop_run(loop);
 		processes_on_change(p, NULL, NULL);

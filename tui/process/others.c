@@ -111,8 +111,13 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	const struct process *shown = others_watched(list, count, w);
 
 	*o = (struct others){ 0 };
-	if (!shown)
+	if (!shown) {
+		const struct process *all = processes_find(p, PROCESS_ALL);
+		if (all && w && all->watch == w)
+			*o = (struct others){ .shown = PROCESS_ALL,
+					      .shown_runs = process_runs(all) };
 		return;
+	}
 	o->shown = shown->id;
 	o->shown_runs = process_runs(shown);
 	for (size_t i = 0; i < count; i++) {

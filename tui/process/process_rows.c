@@ -413,6 +413,15 @@ void process_rows_make(struct process_rows *r, const struct process *list, size_
 	free(m.first_below);
 }
 
+void process_rows_all(struct process_rows *r, const struct process *all)
+{
+	size_t at = add_row(r, all->id, 0, all, process_allocated(all));
+	struct process_row row = r->rows[at];
+
+	memmove(r->rows + 1, r->rows, at * sizeof *r->rows);
+	r->rows[0] = row;
+}
+
 void process_rows_open(struct process_rows *r, uint64_t fold, bool open)
 {
 	size_t kept = 0;

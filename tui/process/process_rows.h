@@ -60,6 +60,8 @@ struct process_list { /* kept between visits of its page */
 /* `list` comes from processes_list(). !resort: rows keep their places, new ones come last. */
 void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
 		       uint32_t shown, enum process_sort sort, bool reverse, bool resort);
+/* All of them as the first row, whatever the order. After process_rows_make(). */
+void process_rows_all(struct process_rows *r, const struct process *all);
 /* Takes effect at the next process_rows_make(). */
 void process_rows_open(struct process_rows *r, uint64_t fold, bool open);
 void process_rows_release(struct process_rows *r);

@@ -45,6 +45,9 @@ static void make_rows(struct processes_page *g, bool resort)
 	process_rows_make(g->rows, list, n, ui->others.shown,
 			  (enum process_sort)ui->process_list.sort, ui->process_list.reverse,
 			  resort);
+	const struct process *all = processes_find(ui->processes, PROCESS_ALL);
+	if (all && n > 1)
+		process_rows_all(g->rows, all);
 	g->count = g->rows->count + g->choice;
 	GROW(g->rows->rows, g->rows->room, g->count + 1);
 	g->rows->rows[g->rows->count] =
@@ -274,6 +277,9 @@ static const char *about(const struct ui *ui, const struct process *p)
 {
 	if (p->why)
 		return p->why;
+	if (p->id == PROCESS_ALL && p->id != ui->others.shown)
+		return "All processes as one heap, what forks inherit once: Enter shows it in all "
+		       "views.";
 	if (p->id == ui->others.shown)
 		return "The views show this process: Enter goes back to them.";
 	if (p->watch || process_runs(p))

@@ -259,6 +259,8 @@ static void say_waiting(struct query *q, struct verdict *v)
 	v->word = "WATCHING";
 	if (!model_complete(q->m))
 		say(v, "loading: no verdict until the state is complete");
+	else if (!model_samples_told(q->m) && !*model_program(q->m)->agent_version)
+		say(v, "no verdict on growth of all processes: each has its own; P lists them");
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
 		       "samples");

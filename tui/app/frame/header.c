@@ -184,7 +184,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 
 	add_instant(a, parts, n);
 	add_travel(a, parts, n);
-	if (f->final && watch_target(a->ui.shown.watch)->kind != TARGET_FILE && !f->past)
+	if (f->final && watch_target(a->ui.shown.watch)->kind < TARGET_FILE && !f->past)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
 	add_loading(a, parts, n);
 	if (a->ui.paused)
@@ -199,11 +199,12 @@ static void add_target(const struct app *a, const struct area *s, struct part *p
 
 	if (s->w >= 60)
 		add(parts, n, ROLE_HEADER_STRONG, "memtop");
+	const char *all = watch_target(a->ui.shown.watch)->kind == TARGET_MADE ? "All of " : "";
 	if (here && s->w >= 50)
-		add(parts, n, ROLE_HEADER_STRONG, "%s [%s]", target_name(a),
+		add(parts, n, ROLE_HEADER_STRONG, "%s%s [%s]", all, target_name(a),
 		    report_pid(here, inner, pid));
 	else
-		add(parts, n, ROLE_HEADER_STRONG, "%s", target_name(a));
+		add(parts, n, ROLE_HEADER_STRONG, "%s%s", all, target_name(a));
 	add_others(a, s, parts, n);
 }
 

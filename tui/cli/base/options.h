@@ -69,8 +69,8 @@
 	       "process of the session (else the one that allocated most)",                        \
 	       "A name or a pid. By default memtop takes the process that allocated most, among "  \
 	       "those that have all figures. A daemon also counts the blocks that it inherited, "  \
-	       "and its starter is chosen last. For report: all is every process together, as "    \
-	       "one heap.")
+	       "and its starter is chosen last. For report and open: all is every process "        \
+	       "together, as one heap.")
 #define OPT_FIRST_ONLY                                                                             \
 	OPTION(0, "first-only", NULL, NULL, first_only,                                            \
 	       "end with the program, even if processes that it started run on",                   \

@@ -219,11 +219,16 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 
 	tui.can_switch = live;
 	tui.diff = d;
+	tui.all = a->process && !strcmp(a->process, "all") && !d;
 	cmd_survive_writes();
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
 	struct target chosen = *t;
-	struct watch *w = p && !cmd_choose_process(a, p, &chosen, &err)
+	struct args choice = *a;
+
+	if (p && tui.all && !live && processes_read(p, t->name))
+		choice.process = NULL; /* the view begins there, and shows all at once */
+	struct watch *w = p && !cmd_choose_process(&choice, p, &chosen, &err)
 				  ? watch_open(loop, &chosen, &options.watch, &err)
 				  : NULL;
 	if (w) {

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * all_frames.c - All as frames of the wire, as an agent would send them: first all, then what
+ * changed. Slots are numbered in the order in which their stacks came.
+ */
+#include "processes/all_state.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_code(uint64_t type)
+{
+	return type == MTW_MODULE || type == MTW_S_SYMBOL || type == MTW_S_GENERATED;
+}
+
+struct logged {
+	uint32_t type, len;
+};
+
+static void keep_frame(struct all *a, uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct logged head = { (uint32_t)type, (uint32_t)len };
+
+	GROW(a->log, a->log_room, a->log_bytes + sizeof head + len);
+	memcpy(a->log + a->log_bytes, &head, sizeof head);
+	memcpy(a->log + a->log_bytes + sizeof head, payload, len);
+	a->log_bytes += sizeof head + len;
+}
+
+static int feed(void *arg, uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct all *a = arg;
+
+	if (a->live && is_code(type))
+		keep_frame(a, type, payload, len);
+	return watch_feed(a->watch, type, payload, len, a->err);
+}
+
+static void feed_log(struct all *a)
+{
+	struct logged head;
+
+	for (size_t at = 0; at < a->log_bytes && !a->out.rc; at += sizeof head + head.len) {
+		memcpy(&head, a->log + at, sizeof head);
+		a->out.rc = watch_feed(a->watch, head.type, a->log + at + sizeof head, head.len,
+				       a->err);
+	}
+}
+
+/* Another start time is another program: its counters begin anew. */
+static void put_hello(struct all *a)
+{
+	const struct process *first = processes_find(a->of, 1);
+	const uint64_t fields[] = { MTW_VERSION, 0,           first->pid ? (uint64_t)first->pid : 1,
+				    0,           a->starts++, 0,
+				    0,           64 };
+
+	frames_put_all(&a->out, fields, sizeof fields / sizeof *fields);
+	frames_string(&a->out, "");
+	frames_string(&a->out, *first->path ? first->path : first->name);
+	frames_string(&a->out, "");
+	frames_string(&a->out, "");
+	frames_put(&a->out, 1); /* what it was called by */
+	frames_string(&a->out, first->name);
+	frames_end(&a->out, MTW_HELLO);
+}
+
+void all_frames_begin(struct all *a)
+{
+	frames_init(&a->out, feed, a);
+	a->nodes_sent = 1;
+	put_hello(a);
+}
+
+void all_frames_release(struct all *a)
+{
+	frames_release(&a->out);
+	free(a->slot_of);
+	free(a->node_of);
+	free(a->sent);
+	free(a->weighed_sent);
+	free(a->log);
+}
+
+/* --- the tree */
+
+static void put_nodes(struct all *a)
+{
+	for (uint32_t n = a->nodes_sent; n < a->paths.nodes; n++) {
+		const struct location *at = &a->code.locations[a->paths.node[n].location];
+		frames_entry(&a->out, n);
+		frames_value(&a->out, at->kind);
+		frames_value(&a->out, a->paths.node[n].parent);
+		if (at->kind <= MTW_NODE_SIGNAL)
+			frames_value(&a->out, at->module);
+		frames_value(&a->out, at->offset);
+		if (frames_full(&a->out))
+			frames_list(&a->out, MTW_NODES);
+	}
+	frames_list(&a->out, MTW_NODES);
+	a->nodes_sent = a->paths.nodes;
+}
+
+static void number_slots(struct all *a)
+{
+	GROW(a->slot_of, a->slot_room, a->paths.nodes);
+	for (uint32_t n = 0; n < a->paths.nodes; n++) {
+		if (a->slot_of[n] || !bit_of(a->paths.stack_bits, n))
+			continue;
+		GROW(a->node_of, a->node_room, a->slots + 1ul);
+		a->node_of[a->slots] = n;
+		a->slot_of[n] = ++a->slots;
+	}
+	GROW(a->sent, a->sent_room, a->slots + 1ul);
+	GROW(a->weighed_sent, a->weighed_sent_room, a->slots / 64 + 1ul);
+}
+
+static void put_slots(struct all *a)
+{
+	for (uint32_t s = a->slots_sent; s < a->slots; s++) {
+		frames_entry(&a->out, s + 1);
+		frames_value(&a->out, a->node_of[s]);
+		frames_value(&a->out, 0);
+		if (frames_full(&a->out))
+			frames_list(&a->out, MTW_SLOTS);
+	}
+	frames_list(&a->out, MTW_SLOTS);
+	a->slots_sent = a->slots;
+	for (uint32_t s = 0; s < a->slots; s++) {
+		if (!bit_of(a->weighed_bits, a->node_of[s]) || bit_of(a->weighed_sent, s))
+			continue;
+		a->weighed_sent[s / 64] |= 1ull << s % 64;
+		frames_entry(&a->out, s + 1);
+		frames_value(&a->out, 1);
+		if (frames_full(&a->out))
+			frames_list(&a->out, MTW_WEIGHED);
+	}
+	frames_list(&a->out, MTW_WEIGHED);
+}
+
+/* --- amounts */
+
+/* What an ended process left to others may be more than All knows to be allocated. */
+static struct tally whole(struct tally t)
+{
+	if ((int64_t)t.free_blocks < 0) {
+		t.alloc_blocks -= t.free_blocks;
+		t.free_blocks = 0;
+	}
+	if ((int64_t)t.free_bytes < 0) {
+		t.alloc_bytes -= t.free_bytes;
+		t.free_bytes = 0;
+	}
+	return t;
+}
+
+static bool shrink(const struct all *a)
+{
+	for (uint32_t s = 0; s < a->slots; s++) {
+		struct tally is = whole(a->own[a->node_of[s]]);
+		const struct tally *was = &a->sent[s];
+
+		if (is.alloc_blocks < was->alloc_blocks || is.alloc_bytes < was->alloc_bytes ||
+		    is.free_blocks < was->free_blocks || is.free_bytes < was->free_bytes)
+			return true;
+	}
+	return false;
+}
+
+static void put_counts(struct all *a)
+{
+	a->totals.sum = (struct tally){ 0 };
+	for (uint32_t s = 0; s < a->slots; s++) {
+		struct tally t = whole(a->own[a->node_of[s]]);
+
+		tally_add(&a->totals.sum, &t);
+		if (!memcmp(&t, &a->sent[s], sizeof t))
+			continue;
+		a->sent[s] = t;
+		frames_entry(&a->out, s + 1);
+		frames_value(&a->out, t.alloc_blocks);
+		frames_value(&a->out, t.alloc_bytes);
+		frames_value(&a->out, t.free_blocks);
+		frames_value(&a->out, t.free_bytes);
+		if (frames_full(&a->out))
+			frames_list(&a->out, MTW_COUNTS);
+	}
+	frames_list(&a->out, MTW_COUNTS);
+}
+
+static void put_losses(struct all *a)
+{
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		frames_put(&a->out, i);
+		frames_put(&a->out, a->loss_events[i]);
+		frames_put(&a->out, a->loss_bytes[i]);
+		frames_end(&a->out, MTW_LOSS);
+	}
+}
+
+/* The resident memory of processes is no sum: they share pages. */
+static void put_graph(struct all *a)
+{
+	struct point points[ALL_GRAPH_POINTS], peak = { 0 };
+	size_t n = all_graph_sum(&a->graph, points, &peak);
+
+	a->totals.peak_bytes = peak.live_bytes;
+	a->totals.peak_time_ns = peak.time_ns;
+	frames_put_all(&a->out, (uint64_t[]){ 0, 0 }, 2); /* interval, owners */
+	for (size_t i = 0; i < n; i++) {
+		const struct point *x = &points[i];
+		frames_point(&a->out);
+		frames_value(&a->out, x->time_ns);
+		frames_value(&a->out, x->live_bytes);
+		frames_value(&a->out, x->live_blocks);
+		frames_value(&a->out, x->alloc_bytes);
+		frames_value(&a->out, x->alloc_blocks);
+		frames_value(&a->out, x->free_blocks);
+		frames_value(&a->out, 0);
+	}
+	frames_list(&a->out, MTW_HISTORY);
+}
+
+static void put_totals(struct all *a)
+{
+	struct totals *t = &a->totals;
+	uint64_t live = live_bytes(&t->sum);
+
+	if (live > t->peak_bytes) {
+		t->peak_bytes = live;
+		t->peak_time_ns = t->time_ns;
+	}
+	const uint64_t fields[] = { t->time_ns,
+				    t->sum.alloc_blocks,
+				    t->sum.alloc_bytes,
+				    t->sum.free_blocks,
+				    t->sum.free_bytes,
+				    t->peak_bytes,
+				    0,
+				    t->peak_time_ns,
+				    t->agent_memory_bytes,
+				    t->agent_cpu_ns,
+				    t->hook_ns,
+				    t->target_cpu_ns,
+				    a->slots,
+				    a->slots,
+				    live,
+				    t->agent_limit_bytes,
+				    t->hook_error_ns,
+				    0 };
+
+	frames_put_all(&a->out, fields, sizeof fields / sizeof *fields);
+	frames_end(&a->out, MTW_TOTALS);
+}
+
+static void put_end(struct all *a)
+{
+	const struct process *first = processes_find(a->of, 1);
+	struct processes_sum sum;
+	bool killed = first->state == PROCESS_SIGNALLED;
+
+	processes_total(a->of, &sum);
+	bool ended = !sum.running && !a->cut;
+	if (ended) {
+		frames_put_all(&a->out,
+			       (uint64_t[]){ killed ? MTW_SIGNALLED : MTW_EXITED,
+					     (uint64_t)first->status, a->totals.time_ns,
+					     first->status_known },
+			       4);
+		frames_end(&a->out, MTW_STATE);
+	}
+	frames_put_all(&a->out,
+		       (uint64_t[]){ ++a->ticks, a->totals.time_ns,
+				     MTW_TICK_COMPLETE | (ended ? MTW_TICK_FINAL : 0) },
+		       3);
+	frames_end(&a->out, MTW_TICK);
+}
+
+static void start_again(struct all *a)
+{
+	put_hello(a);
+	feed_log(a);
+	a->nodes_sent = 1;
+	a->slots_sent = 0;
+	if (a->slots) {
+		memset(a->sent, 0, a->slots * sizeof *a->sent);
+		memset(a->weighed_sent, 0, (a->slots / 64 + 1ul) * sizeof *a->weighed_sent);
+	}
+}
+
+void all_frames_tick(struct all *a)
+{
+	bool begins = !a->ticks;
+
+	number_slots(a);
+	if (!begins && (model_final(watch_now(a->watch)) || shrink(a))) {
+		start_again(a);
+		begins = true;
+	}
+	a->totals.time_ns = processes_time_ns(a->of);
+	put_losses(a);
+	if (begins)
+		put_graph(a);
+	put_nodes(a);
+	put_slots(a);
+	put_counts(a);
+	put_totals(a);
+	put_end(a);
+	watch_fed(a->watch);
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_all_processes.py - All, the processes of a tree as one heap, in the views: of a tree that runs, of one that
+changes under it, and of a session."""
+import os
+import re
+
+from cli import compiled
+from harness import MEMTOP, main, mostly_waits, recorded, temporary_folder
+from term import Terminal
+
+# 10 MB, two forks with 1 MB each. A line of standard input: the first fork ends; a second one: the parent; a third: all.
+FORKS = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early(void) { return malloc(10000000); }
+__attribute__((noinline)) void *late(void) { return malloc(1000000); }
+static void *volatile kept[2];
+static void wait_for(const char *folder, const char *name)
+{
+	char path[500];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	while (access(path, F_OK))
+		usleep(20000);
+}
+int main(int argc, char **argv)
+{
+	const char *ends[] = { "first", "second" };
+	kept[0] = early();
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			kept[1] = late();
+			wait_for(argv[1], ends[i]);
+			_exit(0);
+		}
+	wait_for(argv[1], "parent");
+	return argc < 0;
+}
+"""
+
+
+def show_all(t):
+    t.wait_for(re.compile(r"\+2: P"))
+    t.keys("P")
+    t.wait_for(re.compile(r"^.* All$", re.M))
+    t.keys("Home", "Enter")
+    t.wait_for(re.compile(r" memtop  All of \S+ \[\d+\]"))
+
+
+@mostly_waits
+def t_all_of_a_tree_that_runs():
+    """Inherited memory once, also when the process that had it first ends; what a process that ended held is gone."""
+    folder = temporary_folder()
+
+    def end(name):
+        with open(os.path.join(folder, name), "w", encoding="ascii"):
+            pass
+    with Terminal([MEMTOP, "run", compiled(FORKS), folder], 100, 24) as t:
+        show_all(t)
+        t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 1\.9M .*late < main"))
+        t.wait_for("no verdict on growth of all processes: each has its own; P lists them")
+        end("first")
+        t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
+        end("parent")
+        t.keys("P")
+        t.wait_for(re.compile(r"^>? +10\.5M .* running +All  \(shown\)$(.|\n)* exited 0 +prog$", re.M))
+        t.keys("P")
+        t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
+        end("second")
+        t.wait_for(re.compile(r"EXITED \(status 0\), 11\.4M alive at the end in 3 blocks"))
+
+
+@mostly_waits
+def t_all_of_a_session():
+    folder = temporary_folder()
+    for name in ("first", "second", "parent"):
+        with open(os.path.join(folder, name), "w", encoding="ascii"):
+            pass
+    session = recorded("/bin/sh", "-c", f"sleep 1.2; {compiled(FORKS)} {folder}; sleep 0.1; sleep 0.1")
+    with Terminal([MEMTOP, "open", session], 100, 24) as t:
+        t.wait_for(re.compile(r"ended: P"))
+        t.keys("P")
+        t.wait_for(re.compile(r"^>? +[\d.]+M .* All$", re.M))
+        t.keys("Home", "Enter")
+        t.wait_for(re.compile(r" memtop  All of sh \[\d+\]  EXITED 0"))
+        t.keys("2")
+        t.wait_for(re.compile(r"\[no stacks: \d+ processes\]"))
+        t.keys("7")
+        t.wait_for("All has no such figures: each process has its own; P lists them")
+    with Terminal([MEMTOP, "open", "--process", "all", session], 100, 24) as t:
+        t.wait_for(re.compile(r" memtop  All of sh \[\d+\]  EXITED 0"))
+
+
+if __name__ == "__main__":
+    main()
