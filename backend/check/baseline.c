@@ -41,7 +41,6 @@ static void sum_up(struct judging *j, struct heap_sums *h)
 {
 	const struct totals *t = model_totals(j->model);
 	uint64_t live = live_bytes(&t->sum);
-	struct err unused; /* only of marks */
 
 	for (uint32_t k = 0; k < j->report->heap->sums->stacks; k++) {
 		struct tally held = heap_of_stack(j->report->heap, k);
@@ -57,7 +56,7 @@ static void sum_up(struct judging *j, struct heap_sums *h)
 					 .counts = counts,
 					 .arg = j,
 				 },
-				 &j->check->pool, &unused),
+				 &j->check->pool),
 		.live_bytes = check_own(live, inherited_of(j)),
 		.peak_bytes = t->peak_bytes,
 		.peak_error_bytes = t->peak_error_bytes,

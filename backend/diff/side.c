@@ -1,10 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * side.c - takes a session's heap and names out of its watch.
- *
- * At a mark, nothing is played back: the last state tells all. A slot's epoch says which blocks are
- * older than the mark, and the mark kept what was alive:
- *     allocated = sum over slots with epoch <= the mark's    live = the mark's cells
  */
 #include "diff/side.h"
 
@@ -20,12 +16,11 @@
 
 struct making {
 	const struct side_options *o;
-	const struct watch *w;
+	struct watch *w;
 	struct side *s;
 	const struct model *m;
 	struct report *r;
 	struct string_pool *pool;
-	uint32_t mark;
 };
 
 static const char *keep_take(struct string_pool *pool, char *text)
@@ -124,43 +119,6 @@ static void take_names(struct making *x, struct names *names)
 
 /* --- amounts */
 
-/* The heap as it was at the mark: the same columns, with other counters. */
-static struct heap *heap_at_mark(struct making *x, struct err *err)
-{
-	const struct mark *k = model_mark(x->m, x->mark);
-	struct columns at = *x->r->columns;
-	struct live *held = model_live_at(x->m, &at, x->mark);
-
-	if (!held) {
-		err_set(err, 3,
-			"%s: the mark kept only its totals, not its stacks; choose a later mark or "
-			"raise mark_memory=",
-			k->name);
-		return NULL;
-	}
-	size_t words = at.slots / 64 + 1ul;
-	at.now = xmalloc((at.slots + 1ul) * sizeof *at.now);
-	at.weighed_bits = xmalloc(words * sizeof *at.weighed_bits);
-	memcpy(at.weighed_bits, x->r->columns->weighed_bits, words * sizeof *at.weighed_bits);
-	at.rate = NULL;
-	for (uint32_t i = 0; i < at.slots; i++) {
-		struct tally t = x->r->columns->now[i];
-
-		if (at.epoch[i] > k->epoch) {
-			t = (struct tally){ 0 };
-			at.weighed_bits[i / 64] &= ~(1ull << i % 64);
-		}
-		t.free_blocks = t.alloc_blocks - held[i].blocks;
-		t.free_bytes = t.alloc_bytes - held[i].bytes;
-		at.now[i] = t;
-	}
-	struct heap *h = heap_new(&at, NULL);
-	free(at.now);
-	free(at.weighed_bits);
-	free(held);
-	return h;
-}
-
 static void take_stack(struct making *x, uint32_t stack)
 {
 	struct side *s = x->s;
@@ -182,18 +140,15 @@ static void take_stack(struct making *x, uint32_t stack)
 	s->stack_count++;
 }
 
-static int take_heap(struct making *x, struct err *err)
+static void take_heap(struct making *x)
 {
 	struct side *s = x->s;
 
-	s->heap = x->mark ? heap_at_mark(x, err) : heap_hold(x->r->heap);
-	if (!s->heap)
-		return -1;
+	s->heap = heap_hold(x->r->heap);
 	s->stacks = xcalloc(x->r->stack_count + 1, sizeof *s->stacks);
 	for (size_t i = 0; i < x->r->stack_count; i++)
 		if (!x->o->counts || x->o->counts(x->o->arg, x->r->order[i]))
 			take_stack(x, x->r->order[i]);
-	return 0;
 }
 
 /* --- what the side is */
@@ -204,10 +159,19 @@ static void warn(struct making *x, const char *sentence)
 	x->s->warnings[x->s->warning_count++] = string_pool_keep(x->pool, sentence);
 }
 
+/* The mark that the watch shows; NULL: none. */
+static const struct mark *mark_of(struct watch *w)
+{
+	uint64_t at = watch_instant(w);
+	uint32_t kept = at ? model_kept_at(watch_now(w), at) : NO_ID;
+
+	return kept == NO_ID || kept == KEPT_PEAK ? NULL : model_mark(watch_now(w), kept);
+}
+
 static void describe(struct making *x, const char *label)
 {
 	const struct program *g = model_program(x->m);
-	const struct mark *k = x->mark ? model_mark(x->m, x->mark) : NULL;
+	const struct mark *k = mark_of(x->w);
 	const struct tally *own = k ? &k->totals : &model_totals(x->m)->sum;
 	struct side *s = x->s;
 	int status;
@@ -218,20 +182,21 @@ static void describe(struct making *x, const char *label)
 	s->program = string_pool_keep(x->pool, g && *g->name ? g->name : "?");
 	s->pid = g ? g->pid : 0;
 	s->start_unix_ns = g ? g->start_unix_ns : 0;
-	s->time_ns = k ? k->time_ns : model_time(x->m);
-	s->peak_lacks = k ? 0 : watch_peak_lacks(x->w);
+	s->time_ns = model_time(x->m);
+	s->peak_lacks = watch_peak_lacks(x->w);
 	s->state = k ? NULL : report_state(state, known);
 	s->mark = k ? string_pool_keep(x->pool, k->name) : NULL;
-	s->estimate = k ? model_mark_estimate(x->m, x->mark) : model_estimate(x->m);
+	s->estimate = k ? model_mark_estimate(watch_now(x->w), k->id) : model_estimate(x->m);
 	for (size_t i = 0; i < x->r->warning_count; i++)
-		warn(x, x->r->warnings[i]);
+		/* the label names the mark, and what it lacks is in no diff */
+		if (!k || strcmp(x->r->warnings[i], watch_instant_words(x->w)))
+			warn(x, x->r->warnings[i]);
 	if (!x->o->counts && memcmp(own, &s->totals, sizeof *own))
 		warn(x, "The session's totals count blocks without a stack; this diff leaves them "
 			"out.");
 }
 
-struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool,
-		      struct err *err)
+struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool)
 {
 	struct making x = {
 		.o = o,
@@ -240,18 +205,13 @@ struct side *side_new(struct watch *w, const struct side_options *o, struct stri
 		.m = watch_model(w),
 		.r = o->report ? o->report : report_new(w),
 		.pool = pool,
-		.mark = o->mark,
 	};
 
 	owners_refresh(x.r->owners);
 	take_modules(&x);
 	take_names(&x, owners_names(x.r->owners));
-	if (take_heap(&x, err)) {
-		side_free(x.s);
-		x.s = NULL;
-	} else {
-		describe(&x, o->label);
-	}
+	take_heap(&x);
+	describe(&x, o->label);
 	if (!o->report)
 		report_free(x.r);
 	return x.s;

@@ -83,19 +83,14 @@ struct report;
 
 struct side_options {
 	const char *label;
-	uint32_t mark;         /* see below */
 	struct report *report; /* of the watch; borrowed; NULL: one is made */
 	/* does a stack count? NULL: all do. Totals are those of the stacks that count */
 	bool (*counts)(void *arg, uint32_t stack);
 	void *arg;
 };
 
-/*
- * mark: the instant is this mark of what the watch shows, and amounts are exact as of it; 0: what
- * the watch shows. Waits for all names. NULL and *err: the mark kept only its totals.
- */
-struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool,
-		      struct err *err);
+/* Of the instant that the watch shows. Waits for all names. */
+struct side *side_new(struct watch *w, const struct side_options *o, struct string_pool *pool);
 void side_free(struct side *s);
 
 #endif

@@ -97,7 +97,9 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences);
 /* -1 and *err: impossible */
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err);
 void watch_return(struct watch *w);
-uint64_t watch_instant(const struct watch *w);           /* 0 = now */
+uint64_t watch_instant(const struct watch *w); /* 0 = now */
+/* The warning that says which instant it is; NULL = now. */
+const char *watch_instant_words(const struct watch *w);
 int watch_travelled(const struct watch *w);              /* percent of the way; 100 = arrived */
 const char *watch_travel_problem(const struct watch *w); /* "" = arrived as requested */
 /* At the heap's peak: what the call paths there lack of it, as a peak begins anew only when the

@@ -108,6 +108,11 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences)
 	return count;
 }
 
+const char *watch_instant_words(const struct watch *w)
+{
+	return w->instant;
+}
+
 int watch_mark(struct watch *w, const char *name)
 {
 	return watch_live(w) ? command_mark(w->conn, name) : -1;

@@ -110,28 +110,14 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 
 /* --- sessions */
 
-/* A mark keeps the exact amounts; other instants are played from the file. */
-static int find(struct loop *loop, struct watch *w, const char *when, uint32_t *mark,
-		struct err *err)
-{
-	int found = *when ? model_mark_find(watch_model(w), when) : 0;
-
-	*mark = 0;
-	if (found > 0 && model_mark_says(watch_model(w), (uint32_t)found))
-		*mark = (uint32_t)found;
-	return !*when || *mark ? 0 : go_to(loop, w, when, err);
-}
-
 static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
 			    struct string_pool *pool, struct err *err)
 {
-	uint32_t mark;
-
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	if (find(loop, w, when, &mark, err))
+	if (*when && go_to(loop, w, when, err))
 		return NULL;
-	return side_new(w, &(struct side_options){ .label = word, .mark = mark }, pool, err);
+	return side_new(w, &(struct side_options){ .label = word }, pool);
 }
 
 static struct side *read_side(const struct args *a, const char *word, struct string_pool *pool,
