@@ -89,6 +89,17 @@ def t_start_and_end():
 
 
 @test
+def t_questions_from_a_file():
+    """More than one read, and the end after the last."""
+    path = temporary_folder() + "/asked"
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("".join(json.dumps({"jsonrpc": "2.0", "id": i, "method": "ping"}) + "\n" for i in range(2000)))
+    with open(path, encoding="utf-8") as f:
+        done = memtop("mcp", stdin=f)
+    assert done.returncode == 0 and [json.loads(line)["id"] for line in done.stdout.splitlines()] == list(range(2000))
+
+
+@test
 def t_tools_say_what_the_report_says():
     process = phases()
     pid = process.pid

@@ -91,10 +91,11 @@ static struct loop_source *listen_to(struct loop *loop)
 {
 	struct stat st;
 
-	/* a file and /dev/null are always readable, and cannot be waited for */
+	/* a file and /dev/null are always readable, and cannot be waited for; a timer of 0 ms
+	 * would come once */
 	if (!fstat(STDIN_FILENO, &st) &&
 	    (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(STDIN_FILENO))))
-		return loop_timer(loop, 0, true, on_turn, NULL);
+		return loop_timer(loop, 1, true, on_turn, NULL);
 	return loop_fd(loop, STDIN_FILENO, LOOP_READ, on_input, NULL);
 }
 
