@@ -21,11 +21,11 @@ void all_graph_add(struct all_graph *g, const struct model *m, const struct proc
 {
 	const struct point *list;
 	size_t n = model_history(m, &list);
-	uint64_t bytes = shares ? process_inherited(p) : 0, blocks = 0;
+	/* What it inherited, as it was at the fork: what was freed of it since is known now, and
+	 * not for each point. So a sum is never more than there was. */
+	uint64_t bytes = shares ? p->inherited_bytes : 0, blocks = shares ? p->inherited_blocks : 0;
 	struct point last = { 0 };
 
-	if (shares)
-		blocks = p->inherited_known ? p->inherited_live_blocks : p->inherited_blocks;
 	for (size_t i = 0; i < n; i++) {
 		last = list[i];
 		last.time_ns += clock_ns;

@@ -27,9 +27,10 @@ int main(int argc, char **argv)
 	for (int i = 0; i < forks; i++)
 		if (!fork()) {
 			kept[1] = late();
+			sleep(3);
 			if (i < frees)
 				free(kept[0]);
-			sleep(2);
+			sleep(1);
 			_exit(0);
 		}
 	while (wait(NULL) > 0)

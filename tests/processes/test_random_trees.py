@@ -36,6 +36,21 @@ def wrong_with(process, rows, session):
     return None
 
 
+def wrong_with_all(r, session):
+    """None, or how the report on all processes together, and so the sum of their call paths, differs from the table's sums."""
+    if len(r["processes"]) < 2:
+        return None
+    a, why = read(session, "--process", "all")
+    if not a:
+        return why
+    t, tree = a["totals"], a["tree"]
+    fits = (tree["live_bytes"] <= t["live_bytes"] <= tree["live_bytes_most"]
+            and tree["live_blocks"] <= t["live_blocks"] <= tree["live_blocks_most"]
+            and t["allocated_bytes"] == tree["allocated_bytes"] and t["allocated_blocks"] == tree["allocated_blocks"])
+    # figures that are not exact may be older than the frames
+    return None if fits or not all(p["exact"] for p in r["processes"] if p["recorded"]) else f"all have {t}, the table {tree}"
+
+
 def findings(seed):
     """(rows with all figures, what is wrong) of one tree"""
     # what shells say of signals is of no interest
@@ -46,6 +61,7 @@ def findings(seed):
     starred = [p for p in r["processes"] if p["recorded"]]
     by_pid = {p["pid"]: [q for q in starred if q["pid"] == p["pid"]] for p in starred}
     wrong = {pid: wrong_with(pid, rows, session) for pid, rows in by_pid.items()}
+    wrong["all"] = wrong_with_all(r, session)
     return len(starred), [f"{pid}: {why}" for pid, why in wrong.items() if why]
 
 
