@@ -8,6 +8,7 @@
  * alone, so a mark's counters are known, too:
  *     allocated = what the slot of an epoch up to the mark's has allocated until now
  *     freed     = allocated - live at the mark
+ * A block that a thread was allocating while the mark was set may be in both.
  * They go in as events, as if the agent had sent them at that instant. What else the model has may
  * come from a session's frames up to the last tick before (link/replay.c). Without any, what the
  * current model holds of the time up to the instant is entered, and nothing else is known of it: no

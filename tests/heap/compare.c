@@ -2,8 +2,9 @@
  *
  * compare.c - compare [--time] SESSION...: a session's heap as backend/heap/ has it, against sums
  * that are added up slot by slot and node by node, figure by figure: sums, own amounts, estimates
- * of every node; what was born and gone since every mark; the frames of a report's stacks. Ends
- * with 1 where one differs. --time: what each pass takes, in ms of cpu, the least of five.
+ * of every node; what was born and gone since every mark; the heap at it; the frames of a report's
+ * stacks. Ends with 1 where one differs. --time: what each pass takes, in ms of cpu, the least of
+ * five.
  */
 #include "base/loop.h"
 #include "heap/heap.h"
@@ -216,6 +217,35 @@ static void time_passes(const struct columns *c)
 	free(order);
 }
 
+/* The heap that is made of a mark: its cells, by slot, and the mark's own live total. What threads
+ * were allocating while the mark was set, a block each, may count as allocated and freed. */
+static void compare_mark(const struct columns *c, const struct model *m, uint32_t mark)
+{
+	const struct mark *k = model_mark(m, mark);
+	struct live *held = model_live_at(m, c, mark);
+	struct model *then = model_new();
+	struct tally sum = { 0 };
+	struct err err = { 0 };
+	struct columns at;
+
+	if (model_recall(then, m, mark, SIZE_MAX, &err) != 1) {
+		printf("  mark %u: %s\n", mark, err.text);
+		different++;
+	}
+	take(&at, then);
+	for (uint32_t i = 0; i < at.slots; i++) {
+		struct live is = { live_blocks(&at.now[i]), live_bytes(&at.now[i]) };
+		equal("a mark's live slot", i, &is, &held[i], sizeof is);
+		tally_add(&sum, &at.now[i]);
+	}
+	struct live all = { live_blocks(&sum), live_bytes(&sum) },
+		    own = { live_blocks(&k->totals), live_bytes(&k->totals) };
+	equal("a mark's live total", mark, &all, &own, sizeof all);
+	columns_release(&at);
+	model_free(then);
+	free(held);
+}
+
 static int compare(const char *path)
 {
 	struct err err = { 0 };
@@ -239,8 +269,10 @@ static int compare(const char *path)
 	compare_frames(w);
 	heap_drop(h);
 	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)
-		if (model_mark_says(m, mark))
+		if (model_mark_says(m, mark)) {
 			compare_changes(&c, m, mark);
+			compare_mark(&c, m, mark);
+		}
 	if (timed)
 		time_passes(&c);
 	columns_release(&c);
