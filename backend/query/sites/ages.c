@@ -2,13 +2,16 @@
  *
  * ages.c - ages of the live blocks of rows and call sites: median and oldest.
  *
- * They come from the agent's last scan. One pass over its cohorts counts blocks by age for the
- * requested rows; a row's cohorts are those of all stacks that run through it. It is made again for
- * another scan, other rows, other names or another filter, not for each tick: ages are seconds old
- * in any case. One over very many blocks takes long: then the last answer stays for a while.
+ * They come from the agent's last scan. Its cohorts are put into the order of stacks once, with
+ * running sums by age, so that those of a subtree are the difference of two. A row's are those of
+ * all its members; they are counted when the row is first asked for, and again for another scan,
+ * other names or another filter, not for each tick: ages are seconds old in any case. What takes
+ * long is not done again at once: then the last answer stays for a while.
  */
 #include "query/sites/ages.h"
 #include "query/sites/sites.h"
+#include "query/tree/group.h"
+#include "query/tree/row.h"
 #include "query/tree/tree.h"
 
 #include <stdlib.h>
@@ -16,21 +19,29 @@
 
 #define EXACT 32u /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
-#define ROWS_ON_PATH 4096u
+#define STRIDE 8192u /* entries between two running sums */
+#define AHEAD 16u    /* in memory */
 #define LONG_NS 5000000u
 #define PACE_COSTS 4 /* so many times what the last pass took until the next */
 
 struct aging {
-	/* the request: */
-	bool sites, inverted, filtered;
-	uint64_t scan, passing, structure;
-	uint32_t *ids;
-	size_t count, room;
+	/* What passes of a scan, by stack: entries first[k] .. first[k + 1] - 1 are those of k. */
+	uint64_t scan, passing;
+	bool filtered;
+	struct skeleton *skeleton; /* held */
+	struct entry {
+		uint64_t bin : 9, blocks : 55;
+	} * entries;
+	uint32_t *first, *arrival; /* the stack's node, by its order of arrival */
+	uint64_t *running;         /* [BINS] of the entries before STRIDE * i */
+	/* The answers: */
+	bool sites, inverted;
+	uint64_t structure;
 	struct map place; /* id -> its position + 1 */
-	/* the answer: */
 	struct age *ages;
+	size_t count, room;
 	uint64_t version;          /* moves with them */
-	uint64_t made_ns, cost_ns; /* when they were made, and how long that took */
+	uint64_t made_ns, cost_ns; /* when they were made anew, and how long that took */
 };
 
 static uint32_t bin_of(uint32_t seconds)
@@ -68,116 +79,232 @@ static struct age summary(const uint64_t *blocks)
 	return a;
 }
 
-static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
+/* --- the scan, by stack */
+
+static void forget_scan(struct aging *g)
 {
-	for (size_t i = 0; i < count; i++)
-		if (!map_get(&g->place, ids[i], 0))
-			return false;
-	return true;
+	skeleton_drop(g->skeleton);
+	free(g->entries);
+	free(g->first);
+	free(g->arrival);
+	free(g->running);
+	g->skeleton = NULL;
+	g->entries = NULL;
+	g->first = g->arrival = NULL;
+	g->running = NULL;
 }
 
-static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
-		 size_t count)
+/* The stack of each cohort that passes, NO_ID for others; free() it. */
+static uint32_t *stacks_of(const struct query *q, struct aging *g, const struct cohorts *c)
 {
-	bool passing = g->passing == q->passing || (!g->filtered && !filter_on(q));
+	const struct skeleton *s = g->skeleton;
+	uint32_t *of = xmalloc((c->count + 1) * sizeof *of);
 
-	return g->ages && passing && g->sites == sites && g->inverted == q->inverted &&
-	       g->scan == model_cohort_scans(q->m) && g->structure == q->structure &&
-	       covers(g, ids, count);
+	for (size_t i = 0; i < c->count; i++) {
+		const struct slot *slot = model_slot(q->m, c->list[i].slot), *soon = NULL;
+
+		if (i + AHEAD < c->count)
+			soon = model_slot(q->m, c->list[i + AHEAD].slot);
+		if (soon && soon->node < s->nodes)
+			__builtin_prefetch(&s->node_of[soon->node]);
+		of[i] = NO_ID;
+		if (!slot || !slot->known || slot->node >= s->nodes ||
+		    !filter_passed(q, slot->node) || !filter_takes(q, &c->list[i]) ||
+		    !bit_of(s->stack_bits, s->node_of[slot->node]))
+			continue;
+		of[i] = skeleton_first(s, s->node_of[slot->node]);
+		g->arrival[of[i]] = slot->node;
+		g->first[of[i] + 1]++;
+	}
+	return of;
 }
 
-static void take_request(struct query *q, struct aging *g, bool sites, const uint32_t *ids,
-			 size_t count)
+static void add_up(struct aging *g, size_t count)
 {
-	GROW(g->ids, g->room, count);
-	if (count)
-		memcpy(g->ids, ids, count * sizeof *ids);
-	g->count = count;
-	g->sites = sites;
-	g->inverted = q->inverted;
+	g->running = xcalloc((count / STRIDE + 1) * BINS, sizeof *g->running);
+	for (size_t i = 0; i < count; i++) {
+		uint64_t *to = g->running + (i / STRIDE + 1) * BINS;
+
+		if (i / STRIDE == count / STRIDE)
+			break;
+		if (i % STRIDE == 0)
+			memcpy(to, to - BINS, BINS * sizeof *to);
+		to[g->entries[i].bin] += g->entries[i].blocks;
+	}
+}
+
+static void take_scan(const struct query *q, struct aging *g, const struct cohorts *c)
+{
+	forget_scan(g);
 	g->scan = model_cohort_scans(q->m);
 	g->passing = q->passing;
 	g->filtered = filter_on(q);
-	g->structure = q->structure;
-	map_clear(&g->place);
-	for (size_t i = 0; i < count; i++)
-		map_set(&g->place, ids[i], (uint32_t)i + 1);
+	g->skeleton = skeleton_hold(q->raw->skeleton);
+	uint32_t stacks = g->skeleton->stacks;
+	g->first = xcalloc(stacks + 2ul, sizeof *g->first);
+	g->arrival = xcalloc(stacks + 1ul, sizeof *g->arrival);
+	uint32_t *of = stacks_of(q, g, c);
+	for (uint32_t k = 0; k < stacks; k++)
+		g->first[k + 1] += g->first[k];
+	size_t count = g->first[stacks];
+	g->entries = xmalloc((count + 1) * sizeof *g->entries);
+	for (size_t i = c->count; i--;) /* from the end of each stack's: first[] ends one further */
+		if (of[i] != NO_ID)
+			g->entries[--g->first[of[i] + 1]] =
+				(struct entry){ bin_of(c->list[i].age_s), c->list[i].blocks };
+	memmove(g->first, g->first + 1, stacks * sizeof *g->first);
+	g->first[stacks] = (uint32_t)count;
+	free(of);
+	add_up(g, count);
 }
 
-/* The requested rows that include the stack. */
-static size_t rows_of(struct query *q, const struct aging *g, uint32_t index, uint32_t *rows)
-{
-	if (!g->sites)
-		return tree_rows_of(q, q->raw->skeleton->node_of[index], rows, ROWS_ON_PATH);
-	rows[0] = q->sites ? sites_of_index(q, index) : 0;
-	return rows[0] != 0;
-}
+/* --- the blocks of a row, by age */
 
-/* Counts all cohorts of the slot at `at`; returns where the next one's begin. blocks: [count][BINS]
- */
-static size_t count_slot(struct query *q, const struct aging *g, const struct cohorts *c, size_t at,
-			 uint64_t *blocks, uint32_t *rows)
+static void add_entries(const struct aging *g, uint32_t from, uint32_t to, uint64_t *blocks)
 {
-	uint32_t slot = c->list[at].slot;
-	const struct slot *s = model_slot(q->m, slot);
-	bool known = s && s->known && s->node < q->raw->skeleton->nodes;
-	size_t count = known && filter_passed(q, s->node) ? rows_of(q, g, s->node, rows) : 0,
-	       kept = 0;
+	uint32_t a = (from + STRIDE - 1) / STRIDE, b = to / STRIDE;
 
-	for (size_t i = 0; i < count; i++)
-		if ((rows[kept] = map_get(&g->place, rows[i], 0)))
-			kept++;
-	for (; at < c->count && c->list[at].slot == slot; at++) {
-		const struct cohort *x = &c->list[at];
-		for (size_t i = 0; i < kept && filter_takes(q, x); i++)
-			blocks[(rows[i] - 1) * BINS + bin_of(x->age_s)] += x->blocks;
+	if (a < b) {
+		for (uint32_t i = 0; i < BINS; i++)
+			blocks[i] +=
+				g->running[(size_t)b * BINS + i] - g->running[(size_t)a * BINS + i];
+		add_entries(g, b * STRIDE, to, blocks);
+		to = a * STRIDE;
 	}
-	return at;
+	for (uint32_t i = from; i < to; i++)
+		blocks[g->entries[i].bin] += g->entries[i].blocks;
 }
 
-static void count_all(struct query *q, struct aging *g, const struct cohorts *c)
+/* A node of the call tree as it is now, in that of the scan; NO_ID = it came since. */
+static uint32_t node_then(const struct query *q, const struct aging *g, uint32_t node)
 {
-	uint64_t *blocks = xcalloc(g->count * BINS + 1, sizeof *blocks);
-	uint32_t *rows = xmalloc(ROWS_ON_PATH * sizeof *rows);
+	const struct node *n;
 
-	for (size_t at = 0; at < c->count;)
-		at = count_slot(q, g, c, at, blocks, rows);
-	free(g->ages);
-	g->ages = xcalloc(g->count + 1, sizeof *g->ages);
-	for (size_t i = 0; i < g->count; i++)
-		g->ages[i] = summary(blocks + i * BINS);
-	g->version++;
-	free(rows);
+	if (g->skeleton == q->raw->skeleton || !node)
+		return node;
+	n = model_node(q->m, q->raw->skeleton->id[node]);
+	return n && n->index < g->skeleton->nodes ? g->skeleton->node_of[n->index] : NO_ID;
+}
+
+static void add_member(const struct query *q, const struct aging *g, const struct trow *r,
+		       const struct member *m, uint64_t *blocks)
+{
+	const struct skeleton *s = g->skeleton;
+	uint32_t node = node_then(q, g, r->inverted ? m->leaf : m->node);
+
+	if (node == NO_ID || (r->inverted && !bit_of(s->stack_bits, node)))
+		return;
+	uint32_t from = skeleton_first(s, node);
+	add_entries(g, g->first[from], g->first[r->inverted ? from + 1 : skeleton_last(s, node)],
+		    blocks);
+}
+
+static void age_rows(struct query *q, struct aging *g, const uint32_t *ids, size_t count)
+{
+	uint64_t blocks[BINS];
+
+	for (size_t i = 0; i < count; i++) {
+		uint32_t number = row_now(q, ids[i]);
+		const struct trow *r = q->rows[number];
+
+		if (number)
+			group_place(q, number);
+		memset(blocks, 0, sizeof blocks);
+		for (uint32_t k = 0; number && !r->rest && k < r->member_count; k++)
+			add_member(q, g, r, &r->members[k], blocks);
+		g->ages[map_get(&g->place, ids[i], 0) - 1] = summary(blocks);
+	}
+}
+
+static void age_sites(struct query *q, struct aging *g, const uint32_t *ids, size_t count)
+{
+	uint64_t *blocks = xcalloc(count * BINS + 1, sizeof *blocks);
+	size_t sites = q->sites ? q->sites->count : 0;
+	uint32_t *at = xcalloc(sites + 1, sizeof *at); /* by id: where its blocks are */
+
+	for (size_t i = 0; i < count; i++)
+		if (ids[i] <= sites)
+			at[ids[i]] = (uint32_t)i + 1;
+	for (uint32_t k = 0; sites && k < g->skeleton->stacks; k++) {
+		uint32_t to =
+			at[g->first[k] < g->first[k + 1] ? sites_of_index(q, g->arrival[k]) : 0];
+		if (to)
+			add_entries(g, g->first[k], g->first[k + 1], blocks + (to - 1) * BINS);
+	}
+	for (size_t i = 0; i < count; i++)
+		g->ages[map_get(&g->place, ids[i], 0) - 1] = summary(blocks + i * BINS);
 	free(blocks);
+	free(at);
+}
+
+/* --- answers */
+
+static bool scan_stands(const struct query *q, const struct aging *g)
+{
+	return g->skeleton && g->scan == model_cohort_scans(q->m) &&
+	       (g->passing == q->passing || (!g->filtered && !filter_on(q)));
+}
+
+/* Rows of another tree have nothing of the last answer. */
+static bool of_these(const struct query *q, const struct aging *g, bool sites)
+{
+	return g->skeleton && g->sites == sites && (sites || g->inverted == q->inverted);
 }
 
 static bool must_wait(const struct aging *g)
 {
-	return g->ages && g->cost_ns > LONG_NS && now_ns() - g->made_ns < PACE_COSTS * g->cost_ns;
+	return g->cost_ns > LONG_NS && now_ns() - g->made_ns < PACE_COSTS * g->cost_ns;
+}
+
+static void answer(struct query *q, struct aging *g, const uint32_t *ids, size_t count)
+{
+	uint32_t *lack = xmalloc((count + 1) * sizeof *lack);
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!map_get(&g->place, ids[i], 0)) {
+			map_set(&g->place, ids[i], (uint32_t)++g->count);
+			lack[n++] = ids[i];
+		}
+	GROW(g->ages, g->room, g->count + 1);
+	if (n)
+		(g->sites ? age_sites : age_rows)(q, g, lack, n);
+	g->version += n != 0;
+	free(lack);
+}
+
+static void answer_anew(struct query *q, struct aging *g, bool sites, const uint32_t *ids,
+			size_t count)
+{
+	uint64_t began = now_ns();
+
+	if (!scan_stands(q, g))
+		take_scan(q, g, model_cohorts(q->m));
+	g->sites = sites;
+	g->inverted = q->inverted;
+	g->structure = q->structure;
+	map_clear(&g->place);
+	g->count = 0;
+	answer(q, g, ids, count);
+	g->made_ns = now_ns();
+	g->cost_ns = g->made_ns - began;
 }
 
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out)
 {
-	const struct cohorts *c = model_cohorts(q->m);
 	struct aging *g = q->aging ? q->aging : (q->aging = xcalloc(1, sizeof *g));
 
 	memset(out, 0, count * sizeof *out);
-	if (!c)
+	if (!model_cohorts(q->m))
 		return;
 	tree_now(q);
-	if (!same(q, g, sites, ids, count) && !must_wait(g)) {
-		uint64_t began = now_ns();
-		take_request(q, g, sites, ids, count);
-		count_all(q, g, c);
-		g->made_ns = now_ns();
-		g->cost_ns = g->made_ns - began;
-	}
-	bool of_these = g->ages && g->sites == sites && g->inverted == q->inverted;
-	for (size_t i = 0; i < count && of_these; i++) {
-		uint32_t at = map_get(&g->place, ids[i], 0);
-		if (at)
-			out[i] = g->ages[at - 1];
-	}
+	bool stands = scan_stands(q, g) && g->structure == q->structure;
+	if (!of_these(q, g, sites) || (!stands && !must_wait(g)))
+		answer_anew(q, g, sites, ids, count);
+	else
+		answer(q, g, ids, count);
+	for (size_t i = 0; i < count; i++)
+		out[i] = g->ages[map_get(&g->place, ids[i], 1) - 1];
 }
 
 uint64_t query_ages_version(const struct query *q)
@@ -188,8 +315,7 @@ uint64_t query_ages_version(const struct query *q)
 int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse)
 {
 	const struct aging *g = q->aging;
-	bool known = g && g->ages && g->sites == sites && (sites || g->inverted == q->inverted);
-	uint32_t at = known ? map_get(&g->place, id, 0) : 0;
+	uint32_t at = g && of_these(q, g, sites) ? map_get(&g->place, id, 0) : 0;
 
 	if (!at || !g->ages[at - 1].known)
 		return reverse ? INT64_MAX : -1;
@@ -203,8 +329,8 @@ void ages_forget(struct query *q)
 
 	if (!g)
 		return;
+	forget_scan(g);
 	map_release(&g->place);
-	free(g->ids);
 	free(g->ages);
 	free(g);
 	q->aging = NULL;

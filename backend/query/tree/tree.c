@@ -186,19 +186,3 @@ uint32_t tree_tail(struct query *q, uint32_t number)
 		tail = q->rows[tail]->children[0];
 	}
 }
-
-size_t tree_rows_of(struct query *q, uint32_t node, uint32_t *rows, size_t max)
-{
-	size_t count = member_path(q, q->inverted, node), found = 0;
-	uint32_t row = row_root(q);
-
-	if (max)
-		rows[found++] = row;
-	for (size_t i = 0; i < count && found < max && group_built(q, q->rows[row]); i++) {
-		row = row_child(q, row, member_fn(q, &q->path[i]));
-		if (!row)
-			break;
-		rows[found++] = row;
-	}
-	return found;
-}

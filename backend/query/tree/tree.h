@@ -14,7 +14,5 @@ bool tree_has_children(struct query *q, uint32_t row);
 void tree_value(struct query *q, uint32_t row); /* incl, self and heavy are those of now */
 /* The end of the folded chain; built unless it is the row itself. */
 uint32_t tree_tail(struct query *q, uint32_t row);
-/* The built rows that include a stack, or a node, from the top; returns their count. */
-size_t tree_rows_of(struct query *q, uint32_t node, uint32_t *rows, size_t max);
 
 #endif
