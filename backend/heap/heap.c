@@ -165,28 +165,9 @@ void heap_drop(struct heap *h)
 	heap_names_drop(h->names);
 	heap_sites_drop(h->sites);
 	heap_owners_drop(h->owners);
+	free(h->of_site);
+	free(h->of_owner);
 	free(h);
-}
-
-struct heap *heap_named(const struct heap *h, struct heap_names *n, struct heap_sites *s,
-			struct heap_owners *o)
-{
-	struct heap *to = xmalloc(sizeof *to);
-
-	*to = *h;
-	atomic_init(&to->users, 1);
-	skeleton_hold(h->skeleton);
-	users_hold(&h->sums->users);
-	if (h->changes)
-		users_hold(&h->changes->users);
-	if (h->rates)
-		users_hold(&h->rates->users);
-	to->names = heap_names_hold(n);
-	to->sites = s;
-	users_hold(&s->users);
-	to->owners = o;
-	users_hold(&o->users);
-	return to;
 }
 
 static bool is_stack(const struct heap *h, uint32_t node)

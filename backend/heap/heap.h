@@ -46,14 +46,21 @@ struct heap_rates {
 struct heap_names; /* heap/names.h */
 struct heap_sites; /* heap/sites.h */
 
-/* Whose memory it is: a number for each stack, what it means is the maker's. */
+/*
+ * Whose memory it is: the library of each stack's call site, or of its direct caller. Of a call
+ * tree and its names.
+ */
+enum { HEAP_OWNER_UNKNOWN, HEAP_OWNER_GENERATED, HEAP_OWNER_LIB /* + number of the library */ };
 struct heap_owners {
 	atomic_uint users;
+	bool direct;
+	uint32_t count; /* numbers below */
 	uint32_t *of_stack;
 };
 
 struct heap {
 	atomic_uint users;
+	uint64_t interval; /* of the changes; what it means is the maker's */
 	struct skeleton *skeleton;
 	struct sums *sums;
 	struct changes *changes;  /* NULL: since the start */
@@ -62,6 +69,9 @@ struct heap {
 	struct heap_names *names;
 	struct heap_sites *sites;
 	struct heap_owners *owners;
+	/* ... and what each holds, by number. A part (heap_part()) has none. */
+	struct heap_site *of_site;
+	struct amounts *of_owner;
 };
 
 /* After columns_settle(). base NULL: the start of the program. The caller holds it. */
@@ -72,9 +82,15 @@ struct heap *heap_empty(struct skeleton *s);
 void heap_add_up(struct heap *h);
 struct heap *heap_hold(struct heap *h);
 void heap_drop(struct heap *h); /* NULL: nothing */
-/* The same amounts, with what they are called. It holds its parts; the caller holds it. */
-struct heap *heap_named(const struct heap *h, struct heap_names *n, struct heap_sites *s,
-			struct heap_owners *o);
+/*
+ * heap/named.c: the same amounts, with what they are called. Sites and owners are those of `last`
+ * (NULL: none) if it is of the same tree, names and rule. The caller holds it.
+ */
+struct heap *heap_named(const struct heap *h, struct heap_names *n, bool direct,
+			const struct heap *last);
+/* The owner of a node, as if it were a stack. */
+uint32_t heap_owner(const struct skeleton *s, const struct heap_names *n, uint32_t node,
+		    bool direct);
 void heap_owners_drop(struct heap_owners *o); /* NULL: nothing */
 
 /* Of a node: with all that is below it; its own. */

@@ -26,7 +26,7 @@ struct heap_function {
 
 /* What is known of a location, beside its frames. */
 struct heap_place {
-	uint32_t module;
+	uint32_t module, lib; /* NO_ID = none */
 	uint8_t kind;
 	bool asked;   /* for its name: else its one frame is a placeholder, "libtile.so+0x1a40" */
 	bool pending; /* its name may still come */
@@ -35,7 +35,7 @@ struct heap_place {
 
 struct heap_names {
 	atomic_uint users;
-	uint32_t locations, functions;
+	uint32_t locations, functions, libs;
 	uint32_t *first;           /* by location, and one more: its frames, innermost first */
 	struct heap_frame *frames; /* at least one a location */
 	struct heap_function *function;

@@ -88,6 +88,7 @@ struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct 
 	struct heap *part = xcalloc(1, sizeof *part);
 
 	atomic_init(&part->users, 1);
+	part->interval = h->interval;
 	part->skeleton = skeleton_hold(h->skeleton);
 	part->sums = part_of_sums(h, bits, live);
 	part->changes = h->changes ? part_of_changes(h->changes, bits) : NULL;

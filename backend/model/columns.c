@@ -3,12 +3,12 @@
  * columns.c - keeps the columns beside the model: they are made when somebody first asks for a
  * snapshot. What each tick changes is gathered, and taken in with the next snapshot.
  *
- * A large snapshot of a view is made by a thread (heap/maker.h); until it is there, the last one
+ * A large snapshot of a view is made by a thread (base/worker.h); until it is there, the last one
  * stays. What users wait for is made at once: the first one, the first whole state, the last one,
- * another interval, another program.
+ * another program.
  */
 #include "model/columns.h"
-#include "heap/maker.h"
+#include "base/worker.h"
 #include "heap/room.h"
 #include "model/internal.h"
 
@@ -45,6 +45,13 @@ static void put_new(struct heap_batch *b, const struct trie *t, uint32_t *nodes,
 	}
 }
 
+static void put_rate(struct heap_batch *b, uint32_t slot, const struct rate *r)
+{
+	GROW(b->rates, b->rate_room, b->rate_count + 1);
+	b->rates[b->rate_count++] =
+		(struct rate_entry){ r->bytes, r->freed, (uint32_t)r->blocks, slot };
+}
+
 void model_columns(const struct model *m, struct columns *c)
 {
 	struct heap_batch b = { 0 };
@@ -56,59 +63,6 @@ void model_columns(const struct model *m, struct columns *c)
 	heap_batch_release(&b);
 }
 
-/* --- what ticks change */
-
-/* Nobody may look for long. */
-static void take_many(struct model *m)
-{
-	struct snapshot *s = &m->snapshot;
-
-	if ((s->maker && maker_busy(s->maker)) ||
-	    s->coming.count_count + s->coming.rate_count < MANY)
-		return;
-	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
-	columns_take(s->columns, &s->coming);
-}
-
-void columns_follow(struct model *m, uint32_t slot)
-{
-	struct snapshot *s = &m->snapshot;
-
-	if (!s->columns || slot >= s->slots)
-		return;
-	put_count(&s->coming, &m->trie, slot);
-	if (s->coming.count_count % MANY == 0)
-		take_many(m);
-}
-
-static void put_rate(struct heap_batch *b, uint32_t slot, const struct rate *r)
-{
-	GROW(b->rates, b->rate_room, b->rate_count + 1);
-	b->rates[b->rate_count++] =
-		(struct rate_entry){ r->bytes, r->freed, (uint32_t)r->blocks, slot };
-}
-
-void columns_rate(struct model *m, uint32_t slot, const struct rate *rate)
-{
-	if (m->snapshot.columns && rate_any(rate))
-		put_rate(&m->snapshot.coming, slot, rate);
-}
-
-void columns_expire(struct model *m, struct rate_entry *entries, size_t count)
-{
-	struct heap_batch *b = &m->snapshot.coming;
-
-	if (!m->snapshot.columns || !count) {
-		free(entries);
-		return;
-	}
-	GROW(b->expired, b->expired_room, b->expired_count + 1);
-	b->expired[b->expired_count++] = (struct batch_expired){ entries, count };
-	take_many(m);
-}
-
-/* --- snapshots */
-
 static void drop_heap(struct snapshot *s, struct heap *h)
 {
 	heap_drop(s->heap);
@@ -119,11 +73,16 @@ void columns_forget(struct model *m)
 {
 	struct snapshot *s = &m->snapshot;
 
-	maker_free(s->maker);
+	worker_free(s->maker);
 	s->maker = NULL;
 	drop_heap(s, NULL);
+	heap_drop(s->made);
+	s->made = NULL;
 	heap_batch_release(&s->given);
 	heap_batch_release(&s->coming);
+	free(s->from.live);
+	free(s->until.live);
+	s->from = s->until = (struct base_held){ 0 };
 	if (s->columns)
 		columns_release(s->columns);
 	free(s->columns);
@@ -151,36 +110,112 @@ static void begin(struct model *m)
 	}
 }
 
-/* The live amounts at the interval's ends. */
-static void take_base(struct model *m, struct columns *c)
+/* --- the base: what slots held at the interval's ends */
+
+static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		  const struct live *is)
+{
+	(void)arg, (void)mark, (void)s, (void)was, (void)is;
+	return true;
+}
+
+static struct base_held held_at(const struct model *m, uint32_t mark)
+{
+	struct mark_walk w = { 0 };
+
+	if (!mark || !model_mark_says(m, mark))
+		return (struct base_held){ .none = mark != 0 };
+	mark_walk(m, &w, mark, go_on, NULL);
+	struct base_held h = { .live = w.held, .slots = w.slots };
+	w.held = NULL;
+	mark_walk_end(&w);
+	return h;
+}
+
+/* By place; takes what it is of. The start held nothing. */
+static struct live *placed(const struct columns *c, struct base_held *h)
+{
+	struct live *live = h->none ? NULL : xcalloc(c->slots + 1ul, sizeof *live);
+
+	for (uint32_t s = 0; s < h->slots && s < c->slots; s++)
+		live[c->place_of[s]] = h->live[s];
+	free(h->live);
+	*h = (struct base_held){ .none = true };
+	return live;
+}
+
+struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
+{
+	struct base_held h = held_at(m, mark);
+
+	return placed(c, &h);
+}
+
+/* On the main thread, since marks come there. */
+static void ask_for_base(struct model *m)
 {
 	struct snapshot *s = &m->snapshot;
 
-	if (s->based && s->interval == m->interval.generation)
+	if (s->based && s->given_interval == m->interval.generation)
 		return;
-	free(c->base.from);
-	free(c->base.until);
-	c->base = (struct base){ 0 };
-	s->based = true;
-	s->interval = m->interval.generation;
+	s->based = s->rebase = true;
+	s->given_interval = m->interval.generation;
+	s->from = s->until = (struct base_held){ .none = true };
 	if (m->interval.base)
-		c->base.from = model_live_at(m, c, m->interval.base);
+		s->from = held_at(m, m->interval.base);
 	if (m->interval.until)
-		c->base.until = model_live_at(m, c, m->interval.until);
+		s->until = held_at(m, m->interval.until);
+	s->changes = m->interval.base || m->interval.until;
+}
+
+/* --- snapshots */
+
+/* Any thread. */
+static void make(void *arg)
+{
+	struct snapshot *s = arg;
+	struct columns *c = s->columns;
+
+	columns_take(c, &s->given);
+	if (s->rebase) {
+		free(c->base.from);
+		free(c->base.until);
+		c->base.from = placed(c, &s->from);
+		c->base.until = placed(c, &s->until);
+		s->rebase = false;
+	}
+	s->made = heap_new(c, s->changes ? &c->base : NULL);
+	s->made->interval = s->given_interval;
+}
+
+static void give(struct model *m)
+{
+	struct snapshot *s = &m->snapshot;
+	struct heap_batch empty = s->given;
+
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	s->given = s->coming;
+	s->coming = empty;
+	s->given_ticks = m->ticks;
+	ask_for_base(m);
+}
+
+static void take(struct model *m, uint64_t cost_ns)
+{
+	struct snapshot *s = &m->snapshot;
+
+	drop_heap(s, s->made);
+	s->made = NULL;
+	s->ticks = s->given_ticks;
+	s->cost_ns = cost_ns;
+	s->made_ns = now_ns();
 }
 
 /* What the maker has made. */
 static void take_made(struct model *m)
 {
-	struct snapshot *s = &m->snapshot;
-	struct heap *h = s->maker ? maker_take(s->maker) : NULL;
-
-	if (!h)
-		return;
-	drop_heap(s, h);
-	s->ticks = s->given_ticks;
-	s->cost_ns = maker_cost(s->maker);
-	s->made_ns = now_ns();
+	if (worker_wait(m->snapshot.maker))
+		take(m, worker_cost(m->snapshot.maker));
 }
 
 static void make_at_once(struct model *m)
@@ -191,21 +226,32 @@ static void make_at_once(struct model *m)
 	take_made(m);
 	if (!s->columns)
 		begin(m);
-	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
-	columns_take(s->columns, &s->coming);
-	take_base(m, s->columns);
-	bool changes = m->interval.base || m->interval.until;
-	drop_heap(s, heap_new(s->columns, changes ? &s->columns->base : NULL));
-	s->ticks = m->ticks;
+	give(m);
+	make(s);
+	take(m, now_ns() - began);
 	s->resets = m->resets;
 	s->complete = m->complete;
-	s->made_ns = now_ns();
-	s->cost_ns = s->made_ns - began;
+}
+
+static void begin_to_make(struct model *m)
+{
+	give(m);
+	worker_begin(m->snapshot.maker, make, &m->snapshot);
 }
 
 void model_set_paced(struct model *m, bool on)
 {
 	m->snapshot.paced = on;
+}
+
+bool model_paced(const struct model *m)
+{
+	return m->snapshot.paced;
+}
+
+uint64_t model_awaited(const struct model *m)
+{
+	return m->snapshot.awaited;
 }
 
 const struct columns *model_ranked(const struct model *of, const uint32_t *rank, uint32_t ranks)
@@ -226,41 +272,41 @@ void model_forked(struct model *m)
 	m->snapshot = (struct snapshot){ .paced = false };
 }
 
-static bool must_not_wait(const struct model *m)
+static bool is_awaited(const struct model *m)
 {
 	const struct snapshot *s = &m->snapshot;
 
-	return !s->heap || !s->paced || s->interval != m->interval.generation ||
-	       s->resets != m->resets || s->complete != m->complete || m->final ||
-	       s->cost_ns < LONG_NS;
+	return !s->heap || !s->paced || s->resets != m->resets || s->complete != m->complete ||
+	       m->final;
+}
+
+static bool must_not_wait(const struct model *m)
+{
+	return is_awaited(m) || m->snapshot.cost_ns < LONG_NS;
 }
 
 static bool is_due(const struct model *m)
 {
 	const struct snapshot *s = &m->snapshot;
 
-	return now_ns() - s->made_ns >= PACE_COSTS * s->cost_ns;
+	return s->heap->interval != m->interval.generation ||
+	       now_ns() - s->made_ns >= PACE_COSTS * s->cost_ns;
 }
 
-static void begin_to_make(struct model *m)
+static bool stands(const struct model *m)
 {
-	struct snapshot *s = &m->snapshot;
-	struct heap_batch empty = s->given;
+	const struct snapshot *s = &m->snapshot;
 
-	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
-	s->given = s->coming;
-	s->coming = empty;
-	s->given_ticks = m->ticks;
-	maker_begin(s->maker, s->columns, &s->given);
+	return s->heap && s->ticks == m->ticks && s->heap->interval == m->interval.generation;
 }
 
 bool model_behind(const struct model *m)
 {
 	const struct snapshot *s = &m->snapshot;
 
-	if (!s->heap || s->ticks == m->ticks)
+	if (!s->heap || stands(m))
 		return false;
-	if (s->maker && maker_busy(s->maker))
+	if (worker_busy(s->maker))
 		return false;
 	return must_not_wait(m) || is_due(m) || (s->maker && s->given_ticks != s->ticks);
 }
@@ -270,41 +316,67 @@ struct heap *model_heap(const struct model *of)
 	struct model *m = (struct model *)of; /* what it keeps does not change what it says */
 	struct snapshot *s = &m->snapshot;
 
-	if (s->heap && s->ticks == m->ticks && s->resets == m->resets &&
-	    s->interval == m->interval.generation)
+	if (stands(m) && s->resets == m->resets)
 		return s->heap;
 	if (!must_not_wait(m) && !s->maker)
-		s->maker = maker_new();
+		s->maker = worker_new();
 	if (must_not_wait(m) || !s->maker) {
+		s->awaited += is_awaited(m);
 		make_at_once(m);
 		return s->heap;
 	}
-	if (maker_busy(s->maker))
+	if (worker_busy(s->maker))
 		return s->heap;
 	take_made(m);
-	if (s->ticks != m->ticks && is_due(m))
+	if (!stands(m) && is_due(m))
 		begin_to_make(m);
 	return s->heap;
 }
 
-static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
-		  const struct live *is)
+/* --- what ticks change */
+
+/* Nobody may look for long. */
+static void take_many(struct model *m)
 {
-	(void)arg, (void)mark, (void)s, (void)was, (void)is;
-	return true;
+	struct snapshot *s = &m->snapshot;
+
+	if (worker_busy(s->maker) || s->coming.count_count + s->coming.rate_count < MANY)
+		return;
+	if (s->maker) {
+		take_made(m);
+		begin_to_make(m);
+		return;
+	}
+	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
+	columns_take(s->columns, &s->coming);
 }
 
-struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
+void columns_follow(struct model *m, uint32_t slot)
 {
-	struct mark_walk w = { 0 };
+	struct snapshot *s = &m->snapshot;
 
-	if (!model_mark_says(m, mark))
-		return NULL;
-	struct live *held = xcalloc(c->slots + 1ul, sizeof *held);
-	if (mark)
-		mark_walk(m, &w, mark, go_on, NULL);
-	for (uint32_t s = 0; s < w.slots && s < c->slots; s++)
-		held[c->place_of[s]] = w.held[s];
-	mark_walk_end(&w);
-	return held;
+	if (!s->columns || slot >= s->slots)
+		return;
+	put_count(&s->coming, &m->trie, slot);
+	if (s->coming.count_count % MANY == 0)
+		take_many(m);
+}
+
+void columns_rate(struct model *m, uint32_t slot, const struct rate *rate)
+{
+	if (m->snapshot.columns && rate_any(rate))
+		put_rate(&m->snapshot.coming, slot, rate);
+}
+
+void columns_expire(struct model *m, struct rate_entry *entries, size_t count)
+{
+	struct heap_batch *b = &m->snapshot.coming;
+
+	if (!m->snapshot.columns || !count) {
+		free(entries);
+		return;
+	}
+	GROW(b->expired, b->expired_room, b->expired_count + 1);
+	b->expired[b->expired_count++] = (struct batch_expired){ entries, count };
+	take_many(m);
 }

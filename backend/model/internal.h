@@ -25,16 +25,23 @@ struct history { /* coming: sent again while resuming; no points = not sent */
 };
 
 struct heap_maker;
+struct base_held { /* by slot */
+	struct live *live;
+	uint32_t slots;
+	bool none; /* no such base */
+};
 struct snapshot {                 /* model/columns.c */
 	struct columns *columns;  /* NULL: nobody asked yet. The maker's while it works, as is */
 	struct heap_batch given;  /* ... what it takes in; */
 	struct heap_batch coming; /* this comes next */
 	uint32_t nodes, slots;    /* that the columns have, with what is given and coming */
-	struct heap_maker *maker; /* NULL: in line */
-	struct heap *heap;
-	/* that the heap is of; with `given_ticks`, the one that is being made; interval: by its
-	 * generation */
-	uint64_t ticks, given_ticks, resets, interval;
+	struct worker *maker;     /* NULL: in line */
+	struct heap *heap, *made; /* made: by the maker, while it works */
+	struct base_held from, until; /* rebase: the maker takes them */
+	bool rebase, changes;
+	/* that the heap is of; given_: the one that is being made; interval: by its generation */
+	uint64_t ticks, given_ticks, resets, given_interval;
+	uint64_t awaited; /* model_awaited() */
 	bool complete, based;
 	bool paced;                /* model_set_paced() */
 	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */

@@ -52,7 +52,11 @@ void model_want_interval(struct model *m, const struct model *as);
  * they take a third of a core at most. For a view. model_behind(): then a newer one is due later.
  */
 void model_set_paced(struct model *m, bool on);
+bool model_paced(const struct model *m);
 bool model_behind(const struct model *m);
+/* Moves with each snapshot that users wait for, which is made at once: another interval, another
+ * program, the first whole state, the end. */
+uint64_t model_awaited(const struct model *m);
 /* In a forked child: snapshots are made anew, in line. */
 void model_forked(struct model *m);
 

@@ -31,12 +31,19 @@ struct owners {
 	uint32_t *of_lib; /* lib -> held index, 0 = none yet */
 	size_t lib_room;
 	uint32_t generated; /* held index of OWNER_GENERATED, 0 = none yet */
-	/* the snapshot, and what it was made of */
-	struct heap *heap;
-	struct heap *of; /* the model's, that it was made of */
-	struct heap_sites *sites;
-	struct heap_owners *of_stack;
-	struct heap_site *site_sums; /* of the heap, by number of its sites */
+	struct heap *heap;  /* the snapshot */
+	/* What it is made of, the worker's while it works; */
+	struct naming {
+		struct heap *of, *last; /* the model's; the snapshot before. Held */
+		struct heap_names *names;
+		bool direct;
+		uint64_t *need; /* locations that nobody asked for; NULL = none */
+		struct heap *made;
+	} naming;
+	struct worker *worker; /* NULL: in line */
+	struct heap *of;       /* ... and what the snapshot was made of; held */
+	uint64_t of_names, of_awaited;
+	uint64_t made_ns, cost_ns;
 	bool direct;
 	const struct owner **list; /* sorted */
 	struct owner *copies;      /* in that order: the result of owners_update() */

@@ -176,13 +176,6 @@ void owners_forget_history(struct owners *o)
 	o->since_ns = 0;
 }
 
-/* Owners by another one: the next snapshot has them. */
-static void forget_rule(struct owners *o)
-{
-	heap_owners_drop(o->of_stack);
-	o->of_stack = NULL;
-}
-
 void owners_inherit(struct owners *o, struct owners *from)
 {
 	for (size_t i = 0; i < o->held_count; i++)
@@ -200,8 +193,6 @@ void owners_inherit(struct owners *o, struct owners *from)
 	o->complete = from->complete;
 	o->since_ns = from->since_ns;
 	o->letters = from->letters;
-	if (o->direct != from->direct)
-		forget_rule(o);
 	o->direct = from->direct;
 }
 
@@ -232,8 +223,10 @@ size_t owners_update(struct owners *o, const struct owner **list)
 	o->complete = model_complete(o->m);
 	update_series(o);
 	GROW(o->copies, o->copies_room, count + 1);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
 		o->copies[i] = *o->list[i];
+		o->copies[i].amounts.changed = owners_interval_late(o) ? KNOWN_SOON : KNOWN;
+	}
 	*list = o->copies;
 	return count;
 }
@@ -243,7 +236,6 @@ bool owners_direct(struct owners *o, int on)
 	if (on >= 0 && o->direct != (on != 0)) {
 		switch_history(o);
 		o->direct = !o->direct;
-		forget_rule(o);
 	}
 	return o->direct;
 }

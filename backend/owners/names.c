@@ -293,7 +293,7 @@ uint32_t names_loc_count(const struct names *n)
 
 /* --- for snapshots */
 
-static void take_location(struct heap_names *to, const struct names *n, const struct name_loc *l,
+static void take_location(struct heap_names *to, struct names *n, const struct name_loc *l,
 			  uint32_t at, uint32_t location)
 {
 	const struct module *x = l->module == NO_ID ? NULL : model_module(n->m, l->module);
@@ -301,6 +301,7 @@ static void take_location(struct heap_names *to, const struct names *n, const st
 	to->site_frame[location] = NO_ID;
 	to->place[location] = (struct heap_place){
 		.module = l->module,
+		.lib = names_lib_of(n, l->module),
 		.kind = l->kind,
 		.asked = l->asked,
 		.pending = l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED,
@@ -328,7 +329,7 @@ static void take_functions(struct heap_names *to, const struct names *n)
 	}
 }
 
-struct heap_names *names_take(const struct names *n)
+struct heap_names *names_take(struct names *n)
 {
 	struct heap_names *to = xcalloc(1, sizeof *to);
 	uint32_t count = names_loc_count(n), frames = 0;
@@ -349,6 +350,7 @@ struct heap_names *names_take(const struct names *n)
 	}
 	to->first[count] = frames;
 	take_functions(to, n);
+	to->libs = (uint32_t)n->lib_count;
 	return to;
 }
 

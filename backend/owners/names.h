@@ -74,6 +74,6 @@ const struct name_lib *names_lib(const struct names *n, uint32_t lib);
  * changed: hold it. Its strings are borrowed from the symbols and from n. */
 struct heap_names *names_taken(struct names *n);
 /* The same, of the caller alone. */
-struct heap_names *names_take(const struct names *n);
+struct heap_names *names_take(struct names *n);
 
 #endif

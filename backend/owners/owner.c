@@ -9,10 +9,14 @@
  *     sum over owners = totals, at each tick, however many names are known.
  */
 #include "owners/internal.h"
+#include "base/worker.h"
 #include "model/columns.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define LONG_NS 4000000u    /* what takes longer is the worker's */
+#define NAMES_NS 250000000u /* between two batches of names */
 
 static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
 {
@@ -34,27 +38,6 @@ struct owners *owners_new(const struct model *m, struct symbols *s)
 	o->names = names_new(m, s);
 	new_held(o, OWNER_UNKNOWN, "[unknown]");
 	return o;
-}
-
-void owners_free(struct owners *o)
-{
-	if (!o)
-		return;
-	heap_drop(o->heap);
-	heap_drop(o->of);
-	heap_sites_drop(o->sites);
-	heap_owners_drop(o->of_stack);
-	free(o->site_sums);
-	for (size_t i = 0; i < o->held_count; i++) {
-		free(o->held[i]->other);
-		free(o->held[i]);
-	}
-	names_free(o->names);
-	free(o->held);
-	free(o->of_lib);
-	free(o->list);
-	free(o->copies);
-	free(o);
 }
 
 static uint32_t held_of_lib(struct owners *o, uint32_t lib)
@@ -79,70 +62,7 @@ uint32_t owner_held(struct owners *o, uint32_t module)
 	return lib == NO_ID ? 0 : held_of_lib(o, lib);
 }
 
-/* --- of each stack */
-
-/* A site that is a wrapper has nothing but wrappers above it. */
-static uint32_t owner_of_function(struct owners *o, const struct heap_function *f)
-{
-	if (f->wrapper)
-		return 0;
-	if (f->kind == MTW_NODE_NOWHERE)
-		return owner_held(o, OWNER_GENERATED);
-	return f->lib == NO_ID ? 0 : held_of_lib(o, f->lib);
-}
-
-static uint32_t owner_of_site(struct owners *o, const struct heap_names *n, uint32_t function)
-{
-	return function == NO_ID ? 0 : owner_of_function(o, &n->function[function]);
-}
-
-static uint32_t *owners_by_site(struct owners *o, const struct skeleton *s,
-				const struct heap_names *n)
-{
-	uint32_t *of = xmalloc((s->stacks + 1ul) * sizeof *of);
-	uint32_t *of_site = xmalloc((o->sites->count + 1ul) * sizeof *of_site);
-
-	for (uint32_t i = 0; i < o->sites->count; i++)
-		of_site[i] = owner_of_site(o, n, o->sites->function[i]);
-	for (uint32_t k = 0; k < s->stacks; k++)
-		of[k] = of_site[o->sites->of_stack[k]];
-	free(of_site);
-	return of;
-}
-
-/* By the innermost frame that is not the agent's. */
-static uint32_t direct_owner(struct owners *o, const struct skeleton *s, const struct heap_names *n,
-			     uint32_t node)
-{
-	for (; node; node = s->parent[node]) {
-		const struct heap_place *at = &n->place[s->location[node]];
-
-		if (at->kind == MTW_NODE_TRUNCATED)
-			return 0;
-		if (!at->agent)
-			return owner_held(o, at->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
-									  : at->module);
-	}
-	return 0;
-}
-
-static uint32_t *owners_by_caller(struct owners *o, const struct skeleton *s,
-				  const struct heap_names *n)
-{
-	uint32_t *of = xmalloc((s->stacks + 1ul) * sizeof *of);
-
-	for (uint32_t k = 0; k < s->stacks; k++)
-		of[k] = direct_owner(o, s, n, s->node_of_stack[k]);
-	return of;
-}
-
-static void assign(struct owners *o, const struct skeleton *s, const struct heap_names *n)
-{
-	heap_owners_drop(o->of_stack);
-	o->of_stack = xcalloc(1, sizeof *o->of_stack);
-	atomic_init(&o->of_stack->users, 1);
-	o->of_stack->of_stack = (o->direct ? owners_by_caller : owners_by_site)(o, s, n);
-}
+/* --- the snapshot */
 
 bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count)
 {
@@ -164,58 +84,170 @@ static bool ask_for_sites(struct owners *o, const struct skeleton *s, const stru
 	return known;
 }
 
-static void make_sites(struct owners *o, struct skeleton *s)
+static uint32_t held_of(struct owners *o, uint32_t owner)
 {
-	struct heap_names *n = names_taken(o->names);
-
-	if (o->sites && o->sites->skeleton == s && o->sites->names == n && o->of_stack)
-		return;
-	while (ask_for_sites(o, s, n))
-		n = names_taken(o->names);
-	heap_sites_drop(o->sites);
-	o->sites = heap_sites_new(s, n);
-	assign(o, s, n);
+	if (owner == HEAP_OWNER_GENERATED)
+		return owner_held(o, OWNER_GENERATED);
+	return owner == HEAP_OWNER_UNKNOWN ? 0 : held_of_lib(o, owner - HEAP_OWNER_LIB);
 }
 
-/* What all stacks of an owner hold: all stacks of its sites, unless the rule is another. */
-static void sum_up(struct owners *o)
+static void take_sums(struct owners *o)
 {
 	const struct heap *h = o->heap;
-	struct amounts *sums = xcalloc(o->held_count, sizeof *sums);
 
-	free(o->site_sums);
-	o->site_sums = xcalloc(h->sites->count + 1ul, sizeof *o->site_sums);
-	heap_sites_sum(h->sites, h, o->site_sums);
-	if (o->direct)
-		heap_sum_by(h, h->owners->of_stack, sums);
-	for (uint32_t i = 0; !o->direct && i < h->sites->count; i++)
-		amounts_add(&sums[owner_of_site(o, h->names, h->sites->function[i])],
-			    &o->site_sums[i].amounts);
 	for (size_t i = 0; i < o->held_count; i++)
-		o->held[i]->pub.amounts = sums[i];
-	free(sums);
+		o->held[i]->pub.amounts = (struct amounts){ 0 };
+	for (uint32_t i = 0; i < h->owners->count; i++)
+		if (h->of_owner[i].sum.alloc_blocks)
+			o->held[held_of(o, i)]->pub.amounts = h->of_owner[i];
 }
 
-const struct heap_site *owners_sites(const struct owners *o)
+/* Any thread. */
+static void name(void *arg)
 {
-	return o->site_sums;
+	struct naming *x = arg;
+
+	if (!x->last || x->last->skeleton != x->of->skeleton || x->last->names != x->names) {
+		x->need = xcalloc(x->names->locations / 64 + 1ul, sizeof *x->need);
+		heap_sites_need(x->of->skeleton, x->names, x->need);
+	}
+	x->made = heap_named(x->of, x->names, x->direct, x->last);
+}
+
+static void prepare(struct owners *o, struct heap *of)
+{
+	struct naming *x = &o->naming;
+
+	x->of = heap_hold(of);
+	x->last = o->heap ? heap_hold(o->heap) : NULL;
+	x->direct = o->direct;
+	x->names = heap_names_hold(names_taken(o->names));
+	o->of_names = names_version(o->names);
+	o->of_awaited = model_awaited(o->m);
+}
+
+static void take_named(struct owners *o)
+{
+	struct naming *x = &o->naming;
+	struct heap_names *n = x->names;
+	uint64_t *need = x->need;
+
+	heap_drop(o->heap);
+	o->heap = x->made;
+	heap_drop(o->of);
+	o->of = x->of;
+	heap_drop(x->last);
+	*x = (struct naming){ 0 };
+	take_sums(o);
+	o->made_ns = now_ns();
+	if (need)
+		owners_ask(o, need, n->locations);
+	free(need);
+	heap_names_drop(n);
+}
+
+static void take_worked(struct owners *o)
+{
+	if (!worker_wait(o->worker))
+		return;
+	take_named(o);
+	o->cost_ns = worker_cost(o->worker);
+}
+
+static void name_at_once(struct owners *o, struct heap *h)
+{
+	uint64_t began = now_ns();
+
+	while (o->of_names != names_version(o->names) || !o->heap ||
+	       o->heap->skeleton != h->skeleton) {
+		o->of_names = names_version(o->names);
+		if (!ask_for_sites(o, h->skeleton, names_taken(o->names)))
+			break;
+	}
+	prepare(o, h);
+	name(&o->naming);
+	take_named(o);
+	o->cost_ns = o->made_ns - began;
+}
+
+static bool stands(const struct owners *o, const struct heap *h)
+{
+	return o->heap && o->of == h && o->of_names == names_version(o->names) &&
+	       o->heap->owners->direct == o->direct;
+}
+
+static bool must_not_wait(const struct owners *o)
+{
+	return !o->heap || !model_paced(o->m) || o->of_awaited != model_awaited(o->m) ||
+	       o->heap->owners->direct != o->direct || o->cost_ns < LONG_NS;
+}
+
+/* Names come in thousands. */
+static bool is_due(const struct owners *o, const struct heap *h)
+{
+	return o->of != h || now_ns() - o->made_ns >= NAMES_NS;
 }
 
 const struct heap *owners_heap(struct owners *o)
 {
 	struct heap *h = model_heap(o->m);
-	struct heap_sites *sites = o->sites;
-	struct heap_owners *of_stack = o->of_stack;
 
-	make_sites(o, h->skeleton);
-	if (o->heap && o->of == h && sites == o->sites && of_stack == o->of_stack)
+	if (worker_busy(o->worker) && !must_not_wait(o))
 		return o->heap;
-	heap_drop(o->heap);
-	o->heap = heap_named(h, o->sites->names, o->sites, o->of_stack);
-	heap_drop(o->of);
-	o->of = heap_hold(h);
-	sum_up(o);
+	take_worked(o);
+	names_refresh(o->names);
+	if (stands(o, h))
+		return o->heap;
+	if (!must_not_wait(o) && !o->worker)
+		o->worker = worker_new();
+	if (must_not_wait(o) || !o->worker) {
+		name_at_once(o, h);
+	} else if (is_due(o, h)) {
+		prepare(o, h);
+		worker_begin(o->worker, name, &o->naming);
+	}
 	return o->heap;
+}
+
+bool owners_behind(struct owners *o)
+{
+	if (worker_busy(o->worker))
+		return false;
+	bool named = o->heap && o->of_names != names_version(o->names) && is_due(o, o->of);
+	return o->naming.made || named || model_behind(o->m);
+}
+
+bool owners_interval_late(const struct owners *o)
+{
+	return o->heap && o->heap->interval != model_intervals(o->m);
+}
+
+void owners_forked(struct owners *o)
+{
+	o->worker = NULL;
+	o->naming = (struct naming){ 0 };
+	model_forked((struct model *)o->m);
+}
+
+void owners_free(struct owners *o)
+{
+	if (!o)
+		return;
+	if (worker_wait(o->worker))
+		take_named(o);
+	worker_free(o->worker);
+	heap_drop(o->heap);
+	heap_drop(o->of);
+	for (size_t i = 0; i < o->held_count; i++) {
+		free(o->held[i]->other);
+		free(o->held[i]);
+	}
+	names_free(o->names);
+	free(o->held);
+	free(o->of_lib);
+	free(o->list);
+	free(o->copies);
+	free(o);
 }
 
 void owners_refresh(struct owners *o)
@@ -228,9 +260,9 @@ struct names *owners_names(struct owners *o)
 	return o->names;
 }
 
-const struct owner *owners_at(const struct owners *o, uint32_t number)
+const struct owner *owners_at(struct owners *o, uint32_t number)
 {
-	return &o->held[number]->pub;
+	return &o->held[held_of(o, number)]->pub;
 }
 
 /* --- of one node */
@@ -261,15 +293,10 @@ static uint32_t place_of(struct owners *o, uint32_t node)
 const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t at)
 {
 	const struct skeleton *s = h->skeleton;
-	uint32_t frame;
 
 	if (bit_of(s->stack_bits, at))
 		return owners_at(o, h->owners->of_stack[skeleton_first(s, at)]);
-	if (!at || o->direct)
-		return owners_at(o, direct_owner(o, s, h->names, at));
-	heap_site_above(s, h->names, at, &frame);
-	return owners_at(
-		o, owner_of_function(o, &h->names->function[h->names->frames[frame].function]));
+	return owners_at(o, heap_owner(s, h->names, at, h->owners->direct));
 }
 
 const struct owner *owners_of_node(struct owners *o, uint32_t node)

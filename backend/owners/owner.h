@@ -61,12 +61,16 @@ struct names *owners_names(struct owners *o);
 const struct heap *owners_heap(struct owners *o);
 /* The same, for who then asks about single stacks. */
 void owners_refresh(struct owners *o);
-/* What its sites hold, by their number. Borrowed as long. */
-const struct heap_site *owners_sites(const struct owners *o);
+/* In a forked child there is no worker, and what it had may be half done. The model's, too. */
+void owners_forked(struct owners *o);
+/* A newer one is there. */
+bool owners_behind(struct owners *o);
+/* The snapshot has the changes of another interval: the model's is coming. */
+bool owners_interval_late(const struct owners *o);
 /* Of a node of its call tree, as if it were a stack. Asks for no name. */
 const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t node);
 /* By the number in heap->owners->of_stack. */
-const struct owner *owners_at(const struct owners *o, uint32_t number);
+const struct owner *owners_at(struct owners *o, uint32_t number);
 /* Asks for the names of these locations (bits by number). True: some are known at once. */
 bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count);
 

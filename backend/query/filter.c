@@ -34,6 +34,8 @@ void filter_known(const struct query *q, struct amounts *row)
 {
 	bool over = model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
 
+	if (q->raw->interval != model_intervals(q->m))
+		row->changed = KNOWN_SOON;
 	row->in_all = q->filter.thread ? KNOWN_NONE : KNOWN;
 	row->rated = q->filter.thread ? KNOWN_NONE : over || model_window(q->m) ? KNOWN : KNOWN_NOT;
 }
@@ -166,15 +168,32 @@ static struct live *pass_blocks(struct query *q, uint64_t *bits)
 
 /* --- stacks */
 
-static bool passes(const struct query *q, uint32_t stack)
+static bool owner_passes(const struct query *q, const struct owner *o)
+{
+	const struct filter *f = &q->filter;
+
+	return !(f->active && f->lib && !filter_text_has(o->name, f->lib)) &&
+	       !(q->zoom_owner_on && o->module != q->zoom_owner);
+}
+
+/* By number; free() it. */
+static bool *owners_that_pass(const struct query *q)
+{
+	const struct heap *h = q->raw;
+	bool *pass = xcalloc(h->owners->count, sizeof *pass);
+
+	for (uint32_t i = 0; i < h->owners->count; i++)
+		pass[i] = h->of_owner[i].sum.alloc_blocks && owner_passes(q, owners_at(q->o, i));
+	return pass;
+}
+
+static bool passes(const struct query *q, uint32_t stack, const bool *owners)
 {
 	const struct filter *f = &q->filter;
 	const struct heap *h = q->raw;
 	struct tally self = heap_of_stack(h, stack);
-	const struct owner *owner = owners_at(q->o, h->owners->of_stack[stack]);
 
-	if (!self.alloc_blocks || (f->active && f->lib && !filter_text_has(owner->name, f->lib)) ||
-	    (q->zoom_owner_on && owner->module != q->zoom_owner))
+	if (!self.alloc_blocks || !owners[h->owners->of_stack[stack]])
 		return false;
 	if (!f->active)
 		return true;
@@ -192,10 +211,12 @@ static uint64_t *bits_of(struct query *q)
 {
 	uint32_t stacks = q->raw->skeleton->stacks;
 	uint64_t *bits = xcalloc(stacks / 64 + 1ul, sizeof *bits);
+	bool *owners = owners_that_pass(q);
 
 	for (uint32_t k = 0; k < stacks; k++)
-		if (q->raw->skeleton->node_of_stack[k] && passes(q, k))
+		if (q->raw->skeleton->node_of_stack[k] && passes(q, k, owners))
 			bits[k / 64] |= 1ull << k % 64;
+	free(owners);
 	if (q->filter.active)
 		pass_words(q, bits);
 	return bits;

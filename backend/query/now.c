@@ -46,5 +46,5 @@ bool query_ask(struct query *q)
 	bool known = owners_ask(q->o, q->looked, count);
 
 	memset(q->looked, 0, (count / 64 + 1ul) * sizeof *q->looked);
-	return known;
+	return known && owners_heap(q->o) != q->raw;
 }

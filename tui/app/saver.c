@@ -98,7 +98,7 @@ static _Noreturn void child(int fd)
 
 	child_begin(-1);
 	symbols_freeze(job.app->ui.shown.symbols);
-	model_forked(job.app->ui.shown.model);
+	owners_forked(job.app->ui.shown.owners);
 	int rc = write_file(&err);
 	const char *text = err.text[0] ? err.text : "not saved";
 	if (rc && write(fd, text, strlen(text)) < 0 && rc < 0)

@@ -37,10 +37,10 @@
 #define SAY_BUILDING_NS (100 * MS)
 #define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
-/* Nothing on the screen is still being built. */
+/* Nothing on the screen is still being made. */
 static void log_whole(struct app *a)
 {
-	bool whole = true;
+	bool whole = !owners_interval_late(a->ui.shown.owners);
 
 	if (a->key_log && whole && !a->logged_whole)
 		fprintf(a->key_log, "whole %" PRIu64 "\n", a->timing.view_ns);
@@ -203,7 +203,10 @@ static void on_timer(void *arg)
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
 	/* where nothing moves any more, the last change may have come too soon after a key */
-	bool stale = a->ui.moved || (sort && a->timing.unsorted) || model_behind(a->ui.shown.model);
+	bool stale =
+		a->ui.moved || (sort && a->timing.unsorted) || owners_behind(a->ui.shown.owners);
+
+	bool late = owners_interval_late(a->ui.shown.owners);
 
 	if (quit_over(a, now)) {
 		quit_now(a, 0);
@@ -211,8 +214,8 @@ static void on_timer(void *arg)
 	}
 	mark_go_on(&a->ui);
 	if (stale && !a->ui.paused && !travel_under_way(&a->front.travel) &&
-	    (a->timing.due || now - a->ui.shown.figures.taken_ns >= pause)) {
-		front_refresh(a, sort);
+	    (a->timing.due || late || now - a->ui.shown.figures.taken_ns >= pause)) {
+		front_refresh(a, sort || late);
 		find_follow(&a->front.find, front_view(a));
 		if (!a->leave_ns)
 			offer_sampling(a);

@@ -176,7 +176,7 @@ static struct heap_site *sum_up(const struct query *q)
 	struct heap_site *sums = xmalloc((q->raw->sites->count + 1ul) * sizeof *sums);
 
 	if (q->heap == q->raw)
-		memcpy(sums, owners_sites(q->o), q->raw->sites->count * sizeof *sums);
+		memcpy(sums, q->raw->of_site, q->raw->sites->count * sizeof *sums);
 	else
 		heap_sites_sum(q->raw->sites, q->heap, sums);
 	return sums;
@@ -184,7 +184,7 @@ static struct heap_site *sum_up(const struct query *q)
 
 static void take_sums(struct query *q, struct site_table *t, const uint32_t *number, bool anew)
 {
-	const struct heap_site *all = owners_sites(q->o);
+	const struct heap_site *all = q->raw->of_site;
 	struct heap_site *passed = sum_up(q);
 
 	for (size_t i = 0; i < t->count; i++) {

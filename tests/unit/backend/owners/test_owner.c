@@ -4,8 +4,8 @@
  */
 #include "check.h"
 #include "made.h"
-#include "owners/names.h"
-#include "owners/owner.h"
+#include "model/columns.h"
+#include "owners/internal.h"
 
 enum { PROGRAM, LIBC, CXX, GLIB, AGENT, LOADER };
 
@@ -408,4 +408,56 @@ TEST(an_answer_asks_for_one)
 	made_answer(&x.s, PROGRAM, (uint64_t)(last - 1) * 16, SYMBOL_DWARF, "work");
 	CHECK_STR(site(&x, last), "work");
 	end(&x);
+}
+
+/* As if the last snapshot had taken long, and long ago. */
+static void be_due(struct owners *o)
+{
+	o->cost_ns = 1u << 30;
+	o->made_ns = 0;
+}
+
+static void same_owners(const struct owner *a, size_t na, const struct owner *b, size_t nb)
+{
+	CHECK_EQ(na, nb);
+	for (size_t i = 0; i < na && i < nb; i++) {
+		CHECK_STR(a[i].name, b[i].name);
+		CHECK(!memcmp(&a[i].amounts, &b[i].amounts, sizeof a[i].amounts));
+	}
+}
+
+/* A large snapshot of a view is named by a thread: the last one stays, and the new one is equal to
+ * one that is named at once. */
+TEST(a_thread_names_the_same)
+{
+	const struct owner *list, *other;
+	struct session x;
+
+	begin(&x);
+	stack_count = 0;
+	model_set_paced(x.m, true);
+	for (uint32_t round = 1; round <= 60; round++) {
+		uint32_t leaf = STACK(&x, false, { PROGRAM, NULL }, { GLIB, NULL });
+		if (round % 3 == 0)
+			made_answer(&x.s, GLIB, (uint64_t)leaf * 16, SYMBOL_TABLE,
+				    round % 2 ? "g_malloc" : "work");
+		be_due(x.o);
+		owners_heap(x.o); /* the thread begins */
+		if (round % 4 == 0)
+			continue; /* more comes meanwhile */
+		do {
+			be_due(x.o);
+			owners_heap(x.o);
+		} while (x.o->of != model_heap(x.m) || x.o->of_names != names_version(x.o->names));
+		struct owners *fresh = owners_new(x.m, &x.s);
+		size_t nf = owners_update(fresh, &other), n = owners_update(x.o, &list);
+		same_owners(list, n, other, nf);
+		owners_free(fresh);
+	}
+	CHECK(x.o->worker);
+	STACK(&x, false, { PROGRAM, NULL }, { GLIB, NULL });
+	be_due(x.o);
+	owners_heap(x.o); /* ends with work under way */
+	owners_free(x.o);
+	model_free(x.m);
 }
