@@ -251,6 +251,14 @@ static bool no_more_comes(const struct query *q)
 	return model_still(q->m) || model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
 }
 
+/* The heap of all processes has no agent of its own. */
+static bool of_all_processes(const struct query *q)
+{
+	const struct program *p = model_program(q->m);
+
+	return p && !*p->agent_version;
+}
+
 static void say_waiting(struct query *q, struct verdict *v)
 {
 	const struct growth *g = &q->sites->growth;
@@ -259,7 +267,7 @@ static void say_waiting(struct query *q, struct verdict *v)
 	v->word = "WATCHING";
 	if (!model_complete(q->m))
 		say(v, "loading: no verdict until the state is complete");
-	else if (!model_samples_told(q->m) && !*model_program(q->m)->agent_version)
+	else if (!model_samples_told(q->m) && of_all_processes(q))
 		say(v, "no verdict on growth of all processes: each has its own; P lists them");
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
