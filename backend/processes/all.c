@@ -431,7 +431,9 @@ static void sum_up(struct all *a)
 	memset(a->own, 0, a->paths.nodes * sizeof *a->own);
 	memset(a->loss_events, 0, sizeof a->loss_events);
 	memset(a->loss_bytes, 0, sizeof a->loss_bytes);
-	*t = (struct totals){ .peak_bytes = t->peak_bytes, .peak_time_ns = t->peak_time_ns };
+	*t = (struct totals){ .time_ns = t->time_ns,
+			      .peak_bytes = t->peak_bytes,
+			      .peak_time_ns = t->peak_time_ns };
 	for (size_t i = 0; i < a->count; i++) {
 		struct member *me = &a->members[i];
 		if (me->id)

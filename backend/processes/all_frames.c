@@ -154,6 +154,14 @@ static struct tally whole(struct tally t)
 	return t;
 }
 
+static bool any_runs(const struct all *a)
+{
+	struct processes_sum sum;
+
+	processes_total(a->of, &sum);
+	return sum.running > 0;
+}
+
 static bool shrink(const struct all *a)
 {
 	for (uint32_t s = 0; s < a->slots; s++) {
@@ -165,6 +173,20 @@ static bool shrink(const struct all *a)
 			return true;
 	}
 	return false;
+}
+
+/* Nothing runs, and all that there is was written. */
+static bool is_over(const struct all *a)
+{
+	if (!model_final(watch_now(a->watch)) || a->nodes_sent != a->paths.nodes ||
+	    a->slots_sent != a->slots || any_runs(a))
+		return false;
+	for (uint32_t s = 0; s < a->slots; s++) {
+		struct tally is = whole(a->own[a->node_of[s]]);
+		if (memcmp(&is, &a->sent[s], sizeof is))
+			return false;
+	}
+	return true;
 }
 
 static void put_counts(struct all *a)
@@ -256,11 +278,9 @@ static void put_totals(struct all *a)
 static void put_end(struct all *a)
 {
 	const struct process *first = processes_find(a->of, 1);
-	struct processes_sum sum;
 	bool killed = first->state == PROCESS_SIGNALLED;
+	bool ended = !any_runs(a) && !a->cut;
 
-	processes_total(a->of, &sum);
-	bool ended = !sum.running && !a->cut;
 	if (ended) {
 		frames_put_all(&a->out,
 			       (uint64_t[]){ killed ? MTW_SIGNALLED : MTW_EXITED,
@@ -288,16 +308,27 @@ static void start_again(struct all *a)
 	}
 }
 
+/* Of a tree that has ended, its end; never before the last tick. */
+static uint64_t time_of(const struct all *a, uint64_t last_ns)
+{
+	const struct process *row = processes_find(a->of, PROCESS_ALL);
+	uint64_t end = row && row->end_ns ? row->end_ns : processes_time_ns(a->of);
+
+	return end > last_ns ? end : last_ns;
+}
+
 void all_frames_tick(struct all *a)
 {
 	bool begins = !a->ticks;
 
 	number_slots(a);
+	if (!begins && is_over(a))
+		return;
 	if (!begins && (model_final(watch_now(a->watch)) || shrink(a))) {
 		start_again(a);
 		begins = true;
 	}
-	a->totals.time_ns = processes_time_ns(a->of);
+	a->totals.time_ns = time_of(a, begins ? 0 : a->totals.time_ns);
 	put_losses(a);
 	if (begins)
 		put_graph(a);

@@ -4,6 +4,7 @@
 changes under it, and of a session."""
 import os
 import re
+import time
 
 from cli import compiled
 from harness import MEMTOP, main, mostly_waits, recorded, temporary_folder
@@ -72,6 +73,12 @@ def t_all_of_a_tree_that_runs():
         t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
         end("second")
         t.wait_for(re.compile(r"EXITED \(status 0\), 11\.4M alive at the end in 3 blocks"))
+        at = t.wait_for(re.compile(r"EXITED 0 at ([\d:.]+)")).group(1)
+        t.keys("P")
+        t.wait_for("All  (shown)")
+        time.sleep(2.5)  # it is not made again, each second, when nothing runs
+        t.keys("P")
+        t.wait_for(f"EXITED 0 at {at}")
 
 
 @mostly_waits
