@@ -72,11 +72,21 @@ static uint16_t *words_of_locations(const struct query *q, const struct heap_nam
 {
 	uint16_t *of = xcalloc(n->locations + 1ul, sizeof *of);
 	uint16_t *functions = words_of_functions(q, n);
+	struct map files = { 0 }; /* string -> its words + 1: many locations share one */
 
 	for (uint32_t l = 0; l < n->locations; l++)
-		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++)
+		for (uint32_t f = n->first[l]; f < n->first[l + 1]; f++) {
+			uint64_t file = (uintptr_t)n->frames[f].file;
+			uint32_t words = map_get(&files, file, 0);
+
+			if (file && !words) {
+				words = words_in(&q->filter, n->frames[f].file) + 1u;
+				map_set(&files, file, words);
+			}
 			of[l] |= functions[n->frames[f].function] |
-				 words_in(&q->filter, n->frames[f].file);
+				 (uint16_t)(words ? words - 1 : 0);
+		}
+	map_release(&files);
 	free(functions);
 	return of;
 }

@@ -268,16 +268,8 @@ row_id query_open_node(struct query *q, uint32_t node)
 
 /* --- search */
 
-static bool function_hits(const struct query *q, uint32_t fn)
-{
-	const struct heap_function *f = &q->raw->names->function[fn];
-
-	return filter_text_has(f->function, q->search.text) ||
-	       filter_text_has(f->name, q->search.text);
-}
-
 /* By location: there are far fewer of them than nodes. */
-static uint8_t *hit_locations(const struct query *q, size_t *pending)
+static uint8_t *hit_locations(struct query *q, size_t *pending)
 {
 	const struct heap_names *n = q->raw->names;
 	uint8_t *hits = xcalloc(n->locations + 1ul, 1);
@@ -287,7 +279,7 @@ static uint8_t *hit_locations(const struct query *q, size_t *pending)
 		*pending += n->place[l].pending;
 		for (uint32_t f = q->merged ? n->first[l + 1] - 1 : n->first[l];
 		     f < n->first[l + 1] && !hits[l]; f++)
-			hits[l] = function_hits(q, n->frames[f].function);
+			hits[l] = rows_hit(q, n->frames[f].function);
 	}
 	return hits;
 }

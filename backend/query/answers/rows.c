@@ -193,7 +193,7 @@ static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	return best;
 }
 
-static bool is_hit(struct query *q, uint32_t fn)
+bool rows_hit(struct query *q, uint32_t fn)
 {
 	struct search *s = &q->search;
 
@@ -234,7 +234,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 	if (at_place->kind == MTW_NODE_TRUNCATED)
 		flags |= ROW_TRUNCATED;
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
-		flags |= is_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
+		flags |= rows_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
 		if (at == tail)
 			return flags;
 	}
@@ -361,7 +361,7 @@ static uint32_t value_children(struct query *q, const struct trow *r, uint64_t f
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
 	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) ||
-	       is_hit(q, c->fn);
+	       rows_hit(q, c->fn);
 }
 
 static bool some_shown(const struct query *q, const struct trow *r)
