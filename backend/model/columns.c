@@ -18,14 +18,10 @@
 #define PACE_COSTS 3     /* so many times what the last one took until the next */
 #define MANY (1u << 20)  /* changes that nobody looked at are taken in */
 
-static void put_count(struct heap_batch *b, const struct trie *t, uint32_t slot)
+static void put_count(struct heap_batch *b, const struct slot *s, uint32_t slot, bool weighed)
 {
-	const struct slot *s = slot_at(t, slot);
-
 	GROW(b->counts, b->count_room, b->count_count + 1);
-	/* A stack that has ever held estimates has them for good; the model keeps that by node. */
-	b->counts[b->count_count++] =
-		(struct batch_count){ slot, node_at(t, s->node)->self_estimate, s->now };
+	b->counts[b->count_count++] = (struct batch_count){ slot, weighed, s->now };
 }
 
 /* Nodes and slots that came since. */
@@ -41,7 +37,8 @@ static void put_new(struct heap_batch *b, const struct trie *t, uint32_t *nodes,
 	for (; *slots < t->slot_count; ++*slots) {
 		const struct slot *s = slot_at(t, *slots);
 		b->slots[b->slot_count++] = (struct slot_arrival){ s->node, s->epoch };
-		put_count(b, t, *slots);
+		/* A stack that has ever held estimates has them for good. */
+		put_count(b, s, *slots, node_at(t, s->node)->self_estimate);
 	}
 }
 
@@ -357,7 +354,8 @@ void columns_follow(struct model *m, uint32_t slot)
 
 	if (!s->columns || slot >= s->slots)
 		return;
-	put_count(&s->coming, &m->trie, slot);
+	const struct slot *of = slot_at(&m->trie, slot);
+	put_count(&s->coming, of, slot, slot_is_estimate(of, &of->now));
 	if (s->coming.count_count % MANY == 0)
 		take_many(m);
 }
