@@ -149,10 +149,11 @@ struct live *model_live_at(const struct model *m, const struct columns *c, uint3
 }
 
 /* On the main thread, since marks come there. */
-static void ask_for_base(struct model *m)
+static void ask_for_heap(struct model *m)
 {
 	struct snapshot *s = &m->snapshot;
 
+	s->given_ticks = m->ticks;
 	if (s->based && s->given_interval == m->interval.generation)
 		return;
 	s->based = s->rebase = true;
@@ -185,6 +186,14 @@ static void make(void *arg)
 	s->made->interval = s->given_interval;
 }
 
+/* Without a snapshot: it may be the midst of a tick. Any thread. */
+static void absorb(void *arg)
+{
+	struct snapshot *s = arg;
+
+	columns_take(s->columns, &s->given);
+}
+
 static void give(struct model *m)
 {
 	struct snapshot *s = &m->snapshot;
@@ -193,14 +202,14 @@ static void give(struct model *m)
 	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);
 	s->given = s->coming;
 	s->coming = empty;
-	s->given_ticks = m->ticks;
-	ask_for_base(m);
 }
 
 static void take(struct model *m, uint64_t cost_ns)
 {
 	struct snapshot *s = &m->snapshot;
 
+	if (!s->made)
+		return; /* absorb() */
 	drop_heap(s, s->made);
 	s->made = NULL;
 	s->ticks = s->given_ticks;
@@ -224,6 +233,7 @@ static void make_at_once(struct model *m)
 	if (!s->columns)
 		begin(m);
 	give(m);
+	ask_for_heap(m);
 	make(s);
 	take(m, now_ns() - began);
 	s->resets = m->resets;
@@ -233,6 +243,7 @@ static void make_at_once(struct model *m)
 static void begin_to_make(struct model *m)
 {
 	give(m);
+	ask_for_heap(m);
 	worker_begin(m->snapshot.maker, make, &m->snapshot);
 }
 
@@ -341,7 +352,8 @@ static void take_many(struct model *m)
 		return;
 	if (s->maker) {
 		take_made(m);
-		begin_to_make(m);
+		give(m);
+		worker_begin(s->maker, absorb, s);
 		return;
 	}
 	put_new(&s->coming, &m->trie, &s->nodes, &s->slots);

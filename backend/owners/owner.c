@@ -84,11 +84,14 @@ static bool ask_for_sites(struct owners *o, const struct skeleton *s, const stru
 	return known;
 }
 
-static uint32_t held_of(struct owners *o, uint32_t owner)
+/* Adds it if it is missing. */
+static struct owner *owner_of(struct owners *o, uint32_t number)
 {
-	if (owner == HEAP_OWNER_GENERATED)
-		return owner_held(o, OWNER_GENERATED);
-	return owner == HEAP_OWNER_UNKNOWN ? 0 : held_of_lib(o, owner - HEAP_OWNER_LIB);
+	uint32_t at = number == HEAP_OWNER_UNKNOWN     ? 0
+		      : number == HEAP_OWNER_GENERATED ? owner_held(o, OWNER_GENERATED)
+						       : held_of_lib(o, number - HEAP_OWNER_LIB);
+
+	return &o->held[at]->pub;
 }
 
 static void take_sums(struct owners *o)
@@ -99,7 +102,7 @@ static void take_sums(struct owners *o)
 		o->held[i]->pub.amounts = (struct amounts){ 0 };
 	for (uint32_t i = 0; i < h->owners->count; i++)
 		if (h->of_owner[i].sum.alloc_blocks)
-			o->held[held_of(o, i)]->pub.amounts = h->of_owner[i];
+			owner_of(o, i)->amounts = h->of_owner[i];
 }
 
 /* Any thread. */
@@ -126,24 +129,29 @@ static void prepare(struct owners *o, struct heap *of)
 	o->of_awaited = model_awaited(o->m);
 }
 
+static void drop_naming(struct naming *x)
+{
+	heap_drop(x->made);
+	heap_drop(x->of);
+	heap_drop(x->last);
+	heap_names_drop(x->names);
+	free(x->need);
+	*x = (struct naming){ 0 };
+}
+
 static void take_named(struct owners *o)
 {
 	struct naming *x = &o->naming;
-	struct heap_names *n = x->names;
-	uint64_t *need = x->need;
 
 	heap_drop(o->heap);
-	o->heap = x->made;
+	o->heap = heap_hold(x->made);
 	heap_drop(o->of);
-	o->of = x->of;
-	heap_drop(x->last);
-	*x = (struct naming){ 0 };
+	o->of = heap_hold(x->of);
 	take_sums(o);
 	o->made_ns = now_ns();
-	if (need)
-		owners_ask(o, need, n->locations);
-	free(need);
-	heap_names_drop(n);
+	if (x->need)
+		owners_ask(o, x->need, x->names->locations);
+	drop_naming(x);
 }
 
 static void take_worked(struct owners *o)
@@ -233,9 +241,8 @@ void owners_free(struct owners *o)
 {
 	if (!o)
 		return;
-	if (worker_wait(o->worker))
-		take_named(o);
 	worker_free(o->worker);
+	drop_naming(&o->naming); /* the model may be gone: nothing is asked for any more */
 	heap_drop(o->heap);
 	heap_drop(o->of);
 	for (size_t i = 0; i < o->held_count; i++) {
@@ -262,7 +269,7 @@ struct names *owners_names(struct owners *o)
 
 const struct owner *owners_at(struct owners *o, uint32_t number)
 {
-	return &o->held[held_of(o, number)]->pub;
+	return owner_of(o, number);
 }
 
 /* --- of one node */

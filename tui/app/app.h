@@ -30,8 +30,8 @@ struct find {
 /* v: the view or page in front. */
 void find_look(struct find *f, struct view *v);
 void find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
-/* After a refresh: the typed text may match new rows. */
-void find_follow(struct find *f, struct view *v);
+/* After a refresh: the typed text may match new rows. newer: of another snapshot. */
+void find_follow(struct find *f, struct view *v, bool newer);
 /* Ends the search without redrawing the view's hits. */
 void find_forget(struct find *f, struct ui *ui);
 

@@ -32,10 +32,10 @@ void find_anew(struct find *f, struct view *v)
 	f->counts = true;
 }
 
-void find_follow(struct find *f, struct view *v)
+void find_follow(struct find *f, struct view *v, bool newer)
 {
 	if (!f->typing || !find_on(f, v->ui) || (f->hits && !f->pending) || !v->ops->search ||
-	    now_ns() - f->looked_ns < AGAIN_NS)
+	    (!newer && now_ns() - f->looked_ns < AGAIN_NS))
 		return;
 	f->counts = f->hits > 0;
 	find_look(f, v);

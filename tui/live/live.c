@@ -203,8 +203,8 @@ static void on_timer(void *arg)
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
 	/* where nothing moves any more, the last change may have come too soon after a key */
-	bool stale =
-		a->ui.moved || (sort && a->timing.unsorted) || owners_behind(a->ui.shown.owners);
+	bool newer = owners_behind(a->ui.shown.owners);
+	bool stale = a->ui.moved || (sort && a->timing.unsorted) || newer;
 
 	bool late = owners_interval_late(a->ui.shown.owners);
 
@@ -216,7 +216,7 @@ static void on_timer(void *arg)
 	if (stale && !a->ui.paused && !travel_under_way(&a->front.travel) &&
 	    (a->timing.due || late || now - a->ui.shown.figures.taken_ns >= pause)) {
 		front_refresh(a, sort || late);
-		find_follow(&a->front.find, front_view(a));
+		find_follow(&a->front.find, front_view(a), newer);
 		if (!a->leave_ns)
 			offer_sampling(a);
 		draw(a, false);

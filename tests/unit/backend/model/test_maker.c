@@ -141,6 +141,46 @@ TEST(what_users_wait_for_comes_next)
 	free(p);
 }
 
+/* A million changes are taken in, in the midst of a tick; snapshots are of whole ticks. */
+TEST(what_nobody_looked_at_makes_no_half_tick)
+{
+	struct pair *p = calloc(1, sizeof *p);
+	uint64_t *total = calloc(1u << 16, sizeof *total);
+	struct model *m;
+
+	begin(p);
+	m = p->of[0];
+	made_node(m, 1, 0, 0, 1);
+	while (p->slots < SLOTS)
+		p->slots++, made_slot(m, p->slots, 1, p->slots);
+	made_tick(m, p->now += TICK, 0);
+	be_due(m);
+	model_heap(m);
+	for (uint64_t round = 0; round < 1200; round++) {
+		uint64_t sum = 0;
+		for (uint32_t s = 1; s <= p->slots; s++) {
+			p->counts[s].alloc_blocks++;
+			made_counts(m, s, p->counts[s].alloc_blocks, p->counts[s].alloc_bytes,
+				    p->counts[s].free_blocks, p->counts[s].free_bytes);
+			sum += p->counts[s].alloc_blocks;
+		}
+		made_tick(m, p->now += TICK, 0); /* no rates: they are taken in at its end */
+		total[model_ticks(m)] = sum;
+		m->snapshot.cost_ns = 1ull << 50; /* never due */
+		const struct heap *h = model_heap(m);
+		CHECK(!total[m->snapshot.ticks] ||
+		      heap_incl(h, 0).alloc_blocks == total[m->snapshot.ticks]);
+	}
+	be_due(m);
+	model_heap(m);
+	while (m->snapshot.ticks != model_ticks(m))
+		model_heap(m);
+	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_blocks, total[model_ticks(m)]);
+	end(p);
+	free(total);
+	free(p);
+}
+
 TEST(the_thread_ends_with_work_under_way)
 {
 	struct pair *p = calloc(1, sizeof *p);
