@@ -74,11 +74,16 @@ def t_all_of_a_tree_that_runs():
         end("second")
         t.wait_for(re.compile(r"EXITED \(status 0\), 11\.4M alive at the end in 3 blocks"))
         at = t.wait_for(re.compile(r"EXITED 0 at ([\d:.]+)")).group(1)
+        t.keys("2")
+        t.wait_for(re.compile(r"\[2 Tree\]"))
+        t.keys("Right")
+        t.wait_for(re.compile(r" 9\.5M +1 .* early(.|\n)* 1\.9M +2 .* late"))
+        time.sleep(2.5)  # it is not made again, each second, when nothing runs: rows stay open
         t.keys("P")
         t.wait_for("All  (shown)")
-        time.sleep(2.5)  # it is not made again, each second, when nothing runs
         t.keys("P")
         t.wait_for(f"EXITED 0 at {at}")
+        t.wait_for(re.compile(r" 9\.5M +1 .* early(.|\n)* 1\.9M +2 .* late"))
 
 
 @mostly_waits
