@@ -44,6 +44,7 @@ struct owners {
 	struct heap *of;       /* ... and what the snapshot was made of; held */
 	uint64_t of_names, of_awaited;
 	uint64_t made_ns, cost_ns;
+	bool hurried; /* owners_hurry() */
 	bool direct;
 	const struct owner **list; /* sorted */
 	struct owner *copies;      /* in that order: the result of owners_update() */

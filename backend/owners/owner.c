@@ -186,14 +186,20 @@ static bool stands(const struct owners *o, const struct heap *h)
 
 static bool must_not_wait(const struct owners *o)
 {
-	return !o->heap || !model_paced(o->m) || o->of_awaited != model_awaited(o->m) ||
-	       o->heap->owners->direct != o->direct || o->cost_ns < LONG_NS;
+	return !o->heap || o->hurried || !model_paced(o->m) ||
+	       o->of_awaited != model_awaited(o->m) || o->heap->owners->direct != o->direct ||
+	       o->cost_ns < LONG_NS;
 }
 
 /* Names come in thousands. */
 static bool is_due(const struct owners *o, const struct heap *h)
 {
 	return o->of != h || now_ns() - o->made_ns >= NAMES_NS;
+}
+
+void owners_hurry(struct owners *o)
+{
+	o->hurried = true;
 }
 
 const struct heap *owners_heap(struct owners *o)
@@ -204,11 +210,13 @@ const struct heap *owners_heap(struct owners *o)
 		return o->heap;
 	take_worked(o);
 	names_refresh(o->names);
+	bool wait = !must_not_wait(o);
+	o->hurried = false;
 	if (stands(o, h))
 		return o->heap;
-	if (!must_not_wait(o) && !o->worker)
+	if (wait && !o->worker)
 		o->worker = worker_new();
-	if (must_not_wait(o) || !o->worker) {
+	if (!wait || !o->worker) {
 		name_at_once(o, h);
 	} else if (is_due(o, h)) {
 		prepare(o, h);

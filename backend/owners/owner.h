@@ -63,6 +63,8 @@ const struct heap *owners_heap(struct owners *o);
 void owners_refresh(struct owners *o);
 /* In a forked child there is no worker, and what it had may be half done. The model's, too. */
 void owners_forked(struct owners *o);
+/* The next snapshot has all names that are known by then: who searches waits for it. */
+void owners_hurry(struct owners *o);
 /* A newer one is there. */
 bool owners_behind(struct owners *o);
 /* The snapshot has the changes of another interval: the model's is coming. */

@@ -304,6 +304,7 @@ size_t query_search(struct query *q, const char *text, size_t *pending)
 	if (!q->search.text)
 		return 0;
 	names_ask_all(q->n);
+	owners_hurry(q->o);
 	tree_now(q);
 	uint8_t *hit = hit_locations(q, pending);
 	const struct skeleton *s = q->raw->skeleton;
