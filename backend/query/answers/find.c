@@ -295,16 +295,10 @@ static void set_search(struct query *q, const char *text)
 		memset(s->hit_of_fn, 0, s->hit_room);
 }
 
-size_t query_search(struct query *q, const char *text, size_t *pending)
+static size_t search(struct query *q, size_t *pending)
 {
 	size_t hits = 0;
 
-	set_search(q, text);
-	*pending = 0;
-	if (!q->search.text)
-		return 0;
-	names_ask_all(q->n);
-	owners_hurry(q->o);
 	tree_now(q);
 	uint8_t *hit = hit_locations(q, pending);
 	const struct skeleton *s = q->raw->skeleton;
@@ -315,6 +309,21 @@ size_t query_search(struct query *q, const char *text, size_t *pending)
 			open_node(q, i);
 	}
 	free(hit);
+	return hits;
+}
+
+size_t query_search(struct query *q, const char *text, size_t *pending)
+{
+	set_search(q, text);
+	*pending = 0;
+	if (!q->search.text)
+		return 0;
+	names_ask_all(q->n);
+	size_t hits = search(q, pending);
+	if (!hits) { /* or the snapshot lacks names that are known by now */
+		owners_hurry(q->o);
+		hits = search(q, pending);
+	}
 	query_ask(q);
 	return hits;
 }
