@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Work that takes longer is a worker's; the rest is done in line. */
+#define WORKER_LONG_NS 4000000u
+
 struct worker;
 typedef void work_fn(void *arg);
 

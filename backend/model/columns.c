@@ -14,9 +14,8 @@
 
 #include <stdlib.h>
 
-#define LONG_NS 4000000u /* what takes longer is the thread's */
-#define PACE_COSTS 3     /* so many times what the last one took until the next */
-#define MANY (1u << 20)  /* changes that nobody looked at are taken in */
+#define PACE_COSTS 3    /* so many times what the last one took until the next */
+#define MANY (1u << 20) /* changes that nobody looked at are taken in */
 
 static void put_count(struct heap_batch *b, const struct slot *s, uint32_t slot, bool weighed)
 {
@@ -209,7 +208,7 @@ static void take(struct model *m, uint64_t cost_ns)
 	struct snapshot *s = &m->snapshot;
 
 	if (!s->made)
-		return; /* absorb() */
+		return; /* the job was absorb(): the last snapshot stays */
 	drop_heap(s, s->made);
 	s->made = NULL;
 	s->ticks = s->given_ticks;
@@ -290,7 +289,7 @@ static bool is_awaited(const struct model *m)
 
 static bool must_not_wait(const struct model *m)
 {
-	return is_awaited(m) || m->snapshot.cost_ns < LONG_NS;
+	return is_awaited(m) || m->snapshot.cost_ns < WORKER_LONG_NS;
 }
 
 static bool is_due(const struct model *m)

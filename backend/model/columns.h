@@ -10,8 +10,9 @@
 
 struct model;
 
-/* The heap as of the model's last tick, with changes in its interval. The same object as long as
- * nothing changes: borrowed until the next event, hold it to keep it. */
+/* The heap as of the model's last tick, with changes in its interval; of a paced model the last
+ * snapshot that is ready, whose `interval` is model_intervals() if its changes are of this one. The
+ * same object as long as nothing changes: borrowed until the next event, hold it to keep it. */
 struct heap *model_heap(const struct model *m);
 /* For reports: the columns as they are now, siblings by the rank of their location
  * (columns_rank()), and snapshots of them from then on. Borrowed until the next event. */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG_NS 4000000u    /* what takes longer is the worker's */
 #define NAMES_NS 250000000u /* between two batches of names */
 
 static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
@@ -188,7 +187,7 @@ static bool must_not_wait(const struct owners *o)
 {
 	return !o->heap || o->hurried || !model_paced(o->m) ||
 	       o->of_awaited != model_awaited(o->m) || o->heap->owners->direct != o->direct ||
-	       o->cost_ns < LONG_NS;
+	       o->cost_ns < WORKER_LONG_NS;
 }
 
 /* Names come in thousands. */

@@ -54,7 +54,7 @@ struct names;
 struct names *owners_names(struct owners *o);
 
 /*
- * The heap as of the model's last tick, with its names, its call sites, and the owner of each stack
+ * The model's snapshot (model_heap()) with its names, its call sites, and the owner of each stack
  * (owners_at()). Borrowed until the next call of one that takes names in; hold it to keep it. It
  * asks for the names that call sites depend on.
  */

@@ -34,7 +34,6 @@
 #define SORT_EVERY_NS (2000 * MS)
 #define SORT_AFTER_KEY_NS (3000 * MS)
 #define TIMER_MS 50
-#define SAY_BUILDING_NS (100 * MS)
 #define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
 /* Nothing on the screen is still being made. */
