@@ -8,7 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 16u /* in memory */
+#define AHEAD 16u   /* in memory */
+#define KEPT 65536u /* elements: what came at once, like a first state, is given back */
+
+#define TRIM(list, room)                                                                           \
+	((room) > KEPT ? (free(list), (void)((list) = NULL), (void)((room) = 0)) : (void)0)
 
 void columns_init(struct columns *c)
 {
@@ -169,6 +173,8 @@ bool columns_settle(struct columns *c)
 	c->node_count = 0;
 	c->moved = false;
 	place_slots(c, was);
+	TRIM(c->nodes_came, c->node_room);
+	TRIM(c->slots_came, c->slot_room);
 	if (another)
 		skeleton_drop(was);
 	return another;
@@ -249,4 +255,8 @@ void columns_take(struct columns *c, struct heap_batch *b)
 		free(b->expired[i].entries);
 	}
 	b->node_count = b->slot_count = b->count_count = b->rate_count = b->expired_count = 0;
+	TRIM(b->nodes, b->node_room);
+	TRIM(b->slots, b->slot_room);
+	TRIM(b->counts, b->count_room);
+	TRIM(b->rates, b->rate_room);
 }

@@ -43,6 +43,14 @@ static void forget(struct peak *x, struct quota *q)
 	peak_clear(x);
 }
 
+static void release_coming(struct peak *x, struct quota *q)
+{
+	q->bytes -= x->coming_room * sizeof *x->coming;
+	free(x->coming);
+	x->coming = NULL;
+	x->coming_count = x->coming_room = 0;
+}
+
 /* The parts are here. */
 static int arrive(struct peak *x, struct quota *q, const struct trie *t, const struct event *e,
 		  struct err *err)
@@ -58,7 +66,7 @@ static int arrive(struct peak *x, struct quota *q, const struct trie *t, const s
 		tally_add(&sum, &more);
 		*was = x->coming[i].then;
 	}
-	x->coming_count = 0;
+	release_coming(x, q);
 	if (memcmp(&sum, say, sizeof sum)) {
 		forget(x, q);
 		return err_set(err, 3,

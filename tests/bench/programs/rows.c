@@ -190,6 +190,19 @@ static uint64_t cpu_ns(void)
 		printf("%-44s %8.2f ms\n", what, spent[0]);                                        \
 	} while (0)
 
+/* Resident, beside the bench's own counters. */
+static void say_memory(const char *when, uint32_t paths)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	if (f && fscanf(f, "%*u %lu", &pages) == 1)
+		printf("%-44s %8.0f bytes a path\n", when,
+		       (double)pages * 4096 / paths - (double)sizeof *counts);
+	if (f)
+		fclose(f);
+}
+
 static void change(struct model *m, uint32_t paths)
 {
 	for (uint32_t i = 0; i < changed; i++)
@@ -213,12 +226,14 @@ int main(int argc, char **argv)
 
 	ONCE("events of the first state", make(m, paths));
 	ONCE("first tick", tick(m));
+	say_memory("memory", paths);
 	ONCE("first owners", owners_update(o, &owners));
 	ONCE("first rows of the tree", n = query_rows(q, true, &rows));
 	ONCE("first call sites", query_sites(q, BY_LIVE, false, true, &sites));
 	ONCE("first heaviest path, rows", query_open_heaviest(q, 0);
 	     n = query_rows(q, true, &rows));
 	printf("  %zu rows\n", n);
+	say_memory("memory", paths);
 	for (int mode = 0; mode < 4; mode++) {
 		static const char *const title[] = { "tree", "inverted tree", "filtered tree",
 						     "many open rows" };
@@ -267,5 +282,6 @@ int main(int argc, char **argv)
 	ONCE("search", query_search(q, "function_0002", &pending));
 	ONCE("rows of the search", n = query_rows(q, true, &rows));
 	printf("  %zu rows\n", n);
+	say_memory("memory, with a window of rates", paths);
 	return 0;
 }

@@ -285,3 +285,29 @@ TEST(stacks_are_ordered_by_live_bytes)
 	heap_drop(h);
 	columns_release(&c);
 }
+
+/* A first state comes at once, and has millions of them. */
+TEST(what_came_at_once_is_given_back)
+{
+	enum { MANY = 100000 };
+	struct heap_batch b = { 0 };
+	struct columns c;
+
+	columns_init(&c);
+	GROW(b.nodes, b.node_room, MANY);
+	GROW(b.slots, b.slot_room, MANY);
+	GROW(b.counts, b.count_room, MANY);
+	for (uint32_t i = 0; i < MANY; i++) {
+		b.nodes[b.node_count++] = (struct arrival){ .location = 1, .id = i + 1 };
+		b.slots[b.slot_count++] = (struct slot_arrival){ .node = i + 1 };
+		b.counts[b.count_count++] = (struct batch_count){ i, false, { 1, 8, 0, 0 } };
+	}
+	columns_take(&c, &b);
+	CHECK_EQ(b.node_room + b.slot_room + b.count_room, 0);
+	CHECK_EQ(c.node_room + c.slot_room, 0);
+	struct heap *h = heap_new(&c, NULL);
+	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 8 * MANY);
+	heap_drop(h);
+	heap_batch_release(&b);
+	columns_release(&c);
+}
