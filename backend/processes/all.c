@@ -16,12 +16,6 @@
 
 /* --- a member's paths */
 
-static void make_room(struct all *a)
-{
-	GROW(a->own, a->own_room, a->paths.nodes);
-	GROW(a->weighed_bits, a->weighed_room, a->paths.nodes / 64 + 1ul);
-}
-
 static struct member *add_member(struct all *a, uint32_t id, struct watch *w)
 {
 	const struct model *m = watch_now(w);
@@ -41,9 +35,11 @@ static struct member *add_member(struct all *a, uint32_t id, struct watch *w)
 static void release_member(struct member *me)
 {
 	all_code_forget(&me->names);
+	all_marks_forget(me);
 	free(me->at);
 	free(me->kept);
 	free(me->holds_bits);
+	free(me->to);
 }
 
 /* Its nodes come in the order of arrival, so parents come first. */
@@ -64,92 +60,9 @@ static void take_paths(struct all *a, struct member *me)
 	if (named != me->named)
 		all_code_names(&a->code, &me->names, watch_symbols(me->watch));
 	me->named = named;
-	make_room(a);
 }
 
 /* --- amounts */
-
-static uint64_t first_epoch_of(const struct all *a, uint32_t id, uint64_t otherwise)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (a->members[i].id == id)
-			return a->members[i].first_epoch;
-	return otherwise;
-}
-
-/* Which of a member's slots count, by their epoch. */
-struct counting {
-	struct all *all;
-	struct member *me;
-	uint64_t from, own;
-	bool held;
-};
-
-/*
- * What All counts of a slot. Slots before `from` belong to an older process. Those before `own`
- * are what is left of an ended parent, which counted the allocations: only their live part is
- * added, as less freed.
- */
-static struct tally part_of(const struct counting *c, const struct tally *now, uint64_t epoch)
-{
-	struct tally t = { 0 };
-
-	if (epoch >= c->own) {
-		t = *now;
-		if (!c->held) {
-			t.free_blocks = t.alloc_blocks;
-			t.free_bytes = t.alloc_bytes;
-		}
-	} else if (epoch >= c->from && c->held) {
-		t.free_blocks = -live_blocks(now);
-		t.free_bytes = -live_bytes(now);
-	}
-	return t;
-}
-
-static void add_slot(const struct counting *c, const struct kept_slot *s)
-{
-	struct tally t = part_of(c, &s->now, s->epoch);
-	uint64_t bit = 1ull << s->node % 64;
-
-	if (!(t.alloc_blocks | t.alloc_bytes | t.free_blocks | t.free_bytes))
-		return;
-	union_end(&c->all->paths, s->node);
-	tally_add(&c->all->own[s->node], &t);
-	if (live_blocks(&t))
-		c->me->holds_bits[s->node / 64] |= bit;
-	if (s->weighed)
-		c->all->weighed_bits[s->node / 64] |= bit;
-}
-
-static struct kept_slot slot_of_member(const struct member *me, const struct model *m, uint32_t i)
-{
-	const struct slot *s = model_dense_slot(m, i);
-
-	return (struct kept_slot){ .now = s->now,
-				   .node = me->at[s->node],
-				   .epoch = s->epoch,
-				   .weighed = model_dense(m, s->node, NULL)->self_estimate };
-}
-
-static void add_amounts(struct all *a, struct member *me)
-{
-	struct line_share share = a->shares[me->id];
-	uint64_t own = me->first_epoch;
-	struct counting c = { a, me, share.with ? first_epoch_of(a, share.with, own) : 0, own,
-			      share.held };
-	const struct model *m = me->watch ? watch_now(me->watch) : NULL;
-
-	free(me->holds_bits);
-	me->nodes = a->paths.nodes;
-	me->holds_bits = xcalloc(me->nodes / 64 + 1ul, sizeof *me->holds_bits);
-	for (uint32_t i = 0; m && i < model_slot_count(m); i++) {
-		struct kept_slot s = slot_of_member(me, m, i);
-		add_slot(&c, &s);
-	}
-	for (size_t i = 0; i < me->kept_count; i++)
-		add_slot(&c, &me->kept[i]);
-}
 
 static void add_figures(struct all *a, const struct model *m)
 {
@@ -169,21 +82,10 @@ static void add_figures(struct all *a, const struct model *m)
 	}
 }
 
-/* A fork's clock is its parent's. */
-static uint64_t clock_of(const struct processes *p, uint32_t id)
-{
-	const struct process *at = processes_find(p, id), *parent;
-
-	for (size_t n = 0; n < p->count && at->forked; n++, at = parent)
-		if (!(parent = processes_find(p, at->parent)))
-			break;
-	return at->forked ? 0 : at->begin_ns;
-}
-
 static void add_graph(struct all *a, const struct member *me)
 {
 	all_graph_add(&a->graph, watch_now(me->watch), processes_find(a->of, me->id),
-		      clock_of(a->of, me->id), a->shares[me->id].with != 0);
+		      all_clock_of(a->of, me->id), a->shares[me->id].with != 0);
 }
 
 /* An older agent's fork mixes what it inherited with its own. */
@@ -196,17 +98,9 @@ static bool has_paths(const struct model *m)
 
 /* --- the others */
 
-static const struct member *member_of(const struct all *a, uint32_t id)
-{
-	for (size_t i = 0; i < a->count; i++)
-		if (a->members[i].id == id)
-			return &a->members[i];
-	return NULL;
-}
-
 static bool is_other(void *arg, const struct line *l)
 {
-	return !member_of(arg, l->p.id);
+	return !all_member_of(arg, l->p.id);
 }
 
 static struct member *others_member(struct all *a)
@@ -247,15 +141,15 @@ static void add_others(struct all *a)
 		a->others_named = a->others;
 	}
 	uint32_t node = union_child(&a->paths, 0, a->others_location);
-	make_room(a);
-	union_end(&a->paths, node);
+	uint32_t slot = all_slots_for(a, node, 0);
 	if (t->alloc_blocks < sum.blocks.least)
 		t->alloc_blocks = sum.blocks.least;
 	if (t->alloc_bytes < sum.bytes.least)
 		t->alloc_bytes = sum.bytes.least;
 	t->free_blocks = t->alloc_blocks - sum.blocks.least;
 	t->free_bytes = t->alloc_bytes - sum.bytes.least;
-	a->own[node] = *t;
+	a->slots[slot].now = *t;
+	a->others_slot = slot + 1;
 	struct member *me = others_member(a);
 	free(me->holds_bits);
 	me->nodes = node + 1;
@@ -289,7 +183,7 @@ static struct all *make(struct loop *loop, const struct processes *p, const char
 	a->err = err;
 	a->others_named = SIZE_MAX;
 	union_init(&a->paths);
-	make_room(a);
+	a->placings = 1;
 	a->code = (struct all_code){ .out = &a->out, .exe = first->path };
 	know_shares(a);
 	a->watch = watch_open(loop, &t, o, err);
@@ -311,8 +205,9 @@ void all_free(struct all *a)
 		release_member(&a->members[i]);
 	free(a->members);
 	free(a->shares);
-	free(a->own);
-	free(a->weighed_bits);
+	free(a->slots);
+	map_release(&a->slot_of);
+	free(a->marks);
 	union_release(&a->paths);
 	all_code_release(&a->code);
 	all_graph_release(&a->graph);
@@ -334,22 +229,41 @@ static void note(struct all *a, const struct process *p, struct watch *w)
 	watch_note(a->watch, text);
 }
 
-static void read_member(struct all *a, uint32_t id, struct watch *w)
+/* Before its watch is closed. */
+static void keep(struct member *me)
+{
+	size_t count = all_slots_of(me);
+
+	all_marks_keep(me);
+	GROW(me->kept, me->kept_room, count + 1);
+	for (uint32_t s = 0; s < count; s++)
+		me->kept[s] = all_slot_of(me, s);
+	me->kept_count = count;
+}
+
+static void read_member(struct all *a, uint32_t id, struct watch *w, bool again)
 {
 	struct member *me = add_member(a, id, w);
 
 	take_paths(a, me);
-	add_amounts(a, me);
+	all_marks_take(a, me);
 	add_figures(a, watch_now(w));
 	add_graph(a, me);
+	if (again)
+		keep(me);
+	else
+		all_slots_add(a, me);
 	all_code_forget(&me->names);
 	free(me->at);
-	me->at = NULL;
+	free(me->to);
+	me->at = me->to = NULL;
+	me->placed = 0;
+	me->to_room = 0;
 	me->watch = NULL;
 }
 
 static void read_members(struct all *a, struct loop *loop, const struct target *file,
-			 const struct watch_options *o)
+			 const struct watch_options *o, bool again)
 {
 	for (uint32_t id = 1; id <= a->of->count && !a->out.rc; id++) {
 		const struct process *p = processes_find(a->of, id);
@@ -359,12 +273,32 @@ static void read_members(struct all *a, struct loop *loop, const struct target *
 		if (!p || !p->recorded || processes_target(a->of, id, &t, &err))
 			continue;
 		struct watch *w = watch_open(loop, &t, o, &err);
-		if (w)
+		if (w && !again)
 			note(a, p, w);
 		if (w && has_paths(watch_now(w)))
-			read_member(a, id, w);
+			read_member(a, id, w, again);
 		watch_close(w);
 	}
+}
+
+/* To which epochs slots belong is known when the marks of all members are, so they are read again.
+ * Without marks there is one epoch, and no member's slots must be kept. */
+static void read_again(struct all *a, struct loop *loop, const struct target *file,
+		       const struct watch_options *o)
+{
+	while (a->count)
+		release_member(&a->members[--a->count]);
+	map_clear(&a->slot_of);
+	a->slot_count = 0;
+	memset(a->loss_events, 0, sizeof a->loss_events);
+	memset(a->loss_bytes, 0, sizeof a->loss_bytes);
+	a->totals = (struct totals){ 0 };
+	all_graph_release(&a->graph);
+	a->graph = (struct all_graph){ 0 };
+	read_members(a, loop, file, o, true);
+	all_marks_gather(a);
+	for (size_t i = 0; i < a->count; i++)
+		all_slots_add(a, &a->members[i]);
 }
 
 struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,
@@ -374,7 +308,10 @@ struct all *all_of_file(struct loop *loop, const struct processes *p, const stru
 
 	if (!a)
 		return NULL;
-	read_members(a, loop, file, o);
+	read_members(a, loop, file, o, false);
+	all_marks_gather(a);
+	if (a->mark_count && !a->out.rc)
+		read_again(a, loop, file, o);
 	if (!a->count && !a->out.rc)
 		a->out.rc = err_set(err, 3, "%s: has no call paths of any process", file->text);
 	add_others(a);
@@ -414,7 +351,7 @@ static void find_members(struct all *a)
 	for (uint32_t id = 1; id <= a->of->count; id++) {
 		const struct line *l = lines_at(a->of, id);
 		if (l && l->p.watch && l->p.exact && l->p.state != PROCESS_EXECED &&
-		    !member_of(a, id) && has_paths(watch_now(l->p.watch)) &&
+		    !all_member_of(a, id) && has_paths(watch_now(l->p.watch)) &&
 		    model_complete(watch_now(l->p.watch)))
 			add_member(a, id, l->p.watch);
 	}
@@ -427,8 +364,9 @@ static void sum_up(struct all *a)
 	for (size_t i = 0; i < a->count; i++)
 		if (a->members[i].watch)
 			take_paths(a, &a->members[i]);
-	make_room(a);
-	memset(a->own, 0, a->paths.nodes * sizeof *a->own);
+	all_marks_gather(a);
+	for (uint32_t i = 0; i < a->slot_count; i++)
+		a->slots[i].now = (struct tally){ 0 };
 	memset(a->loss_events, 0, sizeof a->loss_events);
 	memset(a->loss_bytes, 0, sizeof a->loss_bytes);
 	*t = (struct totals){ .time_ns = t->time_ns,
@@ -437,7 +375,7 @@ static void sum_up(struct all *a)
 	for (size_t i = 0; i < a->count; i++) {
 		struct member *me = &a->members[i];
 		if (me->id)
-			add_amounts(a, me);
+			all_slots_add(a, me);
 		if (me->watch)
 			add_figures(a, watch_now(me->watch));
 		if (me->watch && !a->ticks)
@@ -478,11 +416,23 @@ struct all *all_of_tree(struct loop *loop, const struct processes *p, const stru
 	return a;
 }
 
+/* A mark came: somebody waits for it. */
+static bool marked(const struct all *a)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (a->members[i].watch &&
+		    model_marks_generation(watch_now(a->members[i].watch)) + 1 !=
+			    a->members[i].marks_generation)
+			return true;
+	return false;
+}
+
 void all_go_on(struct all *a)
 {
 	uint64_t since = now_ns() - a->made_ns;
 
-	if (!a->live || a->out.rc || since < EVERY_NS || since < PACE_COSTS * a->cost_ns)
+	if (!a->live || a->out.rc || since < PACE_COSTS * a->cost_ns ||
+	    (since < EVERY_NS && !marked(a)))
 		return;
 	if (watch_seen(a->watch))
 		make_again(a);
@@ -494,13 +444,10 @@ void all_keep(struct all *a, const struct watch *w)
 		struct member *me = &a->members[i];
 		if (!w || me->watch != w)
 			continue;
-		const struct model *m = watch_now(me->watch);
 		if (!is_stale(a, me)) {
 			take_paths(a, me);
-			me->kept_count = model_slot_count(m);
-			GROW(me->kept, me->kept_room, me->kept_count + 1);
-			for (uint32_t s = 0; s < me->kept_count; s++)
-				me->kept[s] = slot_of_member(me, m, s);
+			all_marks_take(a, me);
+			keep(me);
 		}
 		me->watch = NULL;
 	}

@@ -13,8 +13,9 @@
  *
  *     live of All = processes_total()        allocated of All = the sum over all processes
  *
- * All's clock is the first process'. Its peak is the largest sum over the processes at the points
- * of their graphs, so the true one may be higher.
+ * A mark of All is a name that every process which ran then has as a mark, set together
+ * (processes/all_marks.c). All's clock is the first process'. Its peak is the largest sum over the
+ * processes at the points of their graphs, so the true one may be higher.
  */
 #ifndef PROCESSES_ALL_H
 #define PROCESSES_ALL_H

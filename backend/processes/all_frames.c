@@ -75,10 +75,8 @@ void all_frames_begin(struct all *a)
 void all_frames_release(struct all *a)
 {
 	frames_release(&a->out);
-	free(a->slot_of);
-	free(a->node_of);
-	free(a->sent);
-	free(a->weighed_sent);
+	free(a->marks_sent);
+	free(a->held);
 	free(a->log);
 }
 
@@ -101,35 +99,21 @@ static void put_nodes(struct all *a)
 	a->nodes_sent = a->paths.nodes;
 }
 
-static void number_slots(struct all *a)
-{
-	GROW(a->slot_of, a->slot_room, a->paths.nodes);
-	for (uint32_t n = 0; n < a->paths.nodes; n++) {
-		if (a->slot_of[n] || !bit_of(a->paths.stack_bits, n))
-			continue;
-		GROW(a->node_of, a->node_room, a->slots + 1ul);
-		a->node_of[a->slots] = n;
-		a->slot_of[n] = ++a->slots;
-	}
-	GROW(a->sent, a->sent_room, a->slots + 1ul);
-	GROW(a->weighed_sent, a->weighed_sent_room, a->slots / 64 + 1ul);
-}
-
 static void put_slots(struct all *a)
 {
-	for (uint32_t s = a->slots_sent; s < a->slots; s++) {
+	for (uint32_t s = a->slots_sent; s < a->slot_count; s++) {
 		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, a->node_of[s]);
-		frames_value(&a->out, 0);
+		frames_value(&a->out, a->slots[s].node);
+		frames_value(&a->out, a->slots[s].epoch);
 		if (frames_full(&a->out))
 			frames_list(&a->out, MTW_SLOTS);
 	}
 	frames_list(&a->out, MTW_SLOTS);
-	a->slots_sent = a->slots;
-	for (uint32_t s = 0; s < a->slots; s++) {
-		if (!bit_of(a->weighed_bits, a->node_of[s]) || bit_of(a->weighed_sent, s))
+	a->slots_sent = a->slot_count;
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		if (!a->slots[s].weighed || a->slots[s].weighed_sent)
 			continue;
-		a->weighed_sent[s / 64] |= 1ull << s % 64;
+		a->slots[s].weighed_sent = true;
 		frames_entry(&a->out, s + 1);
 		frames_value(&a->out, 1);
 		if (frames_full(&a->out))
@@ -164,9 +148,9 @@ static bool any_runs(const struct all *a)
 
 static bool shrink(const struct all *a)
 {
-	for (uint32_t s = 0; s < a->slots; s++) {
-		struct tally is = whole(a->own[a->node_of[s]]);
-		const struct tally *was = &a->sent[s];
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		struct tally is = whole(a->slots[s].now);
+		const struct tally *was = &a->slots[s].sent;
 
 		if (is.alloc_blocks < was->alloc_blocks || is.alloc_bytes < was->alloc_bytes ||
 		    is.free_blocks < was->free_blocks || is.free_bytes < was->free_bytes)
@@ -179,11 +163,11 @@ static bool shrink(const struct all *a)
 static bool is_over(const struct all *a)
 {
 	if (!model_final(watch_now(a->watch)) || a->nodes_sent != a->paths.nodes ||
-	    a->slots_sent != a->slots || any_runs(a))
+	    a->slots_sent != a->slot_count || a->marks_sent_count != a->mark_count || any_runs(a))
 		return false;
-	for (uint32_t s = 0; s < a->slots; s++) {
-		struct tally is = whole(a->own[a->node_of[s]]);
-		if (memcmp(&is, &a->sent[s], sizeof is))
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		struct tally is = whole(a->slots[s].now);
+		if (memcmp(&is, &a->slots[s].sent, sizeof is))
 			return false;
 	}
 	return true;
@@ -192,13 +176,13 @@ static bool is_over(const struct all *a)
 static void put_counts(struct all *a)
 {
 	a->totals.sum = (struct tally){ 0 };
-	for (uint32_t s = 0; s < a->slots; s++) {
-		struct tally t = whole(a->own[a->node_of[s]]);
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		struct tally t = whole(a->slots[s].now);
 
 		tally_add(&a->totals.sum, &t);
-		if (!memcmp(&t, &a->sent[s], sizeof t))
+		if (!memcmp(&t, &a->slots[s].sent, sizeof t))
 			continue;
-		a->sent[s] = t;
+		a->slots[s].sent = t;
 		frames_entry(&a->out, s + 1);
 		frames_value(&a->out, t.alloc_blocks);
 		frames_value(&a->out, t.alloc_bytes);
@@ -208,6 +192,84 @@ static void put_counts(struct all *a)
 			frames_list(&a->out, MTW_COUNTS);
 	}
 	frames_list(&a->out, MTW_COUNTS);
+}
+
+/* --- marks */
+
+#define LAST_PART 1u /* of MARK_LIVE */
+
+static void put_mark(struct all *a, size_t k, const struct live *held)
+{
+	const struct all_mark *at = &a->marks[k];
+	struct tally t = all_marks_totals(a, k, held);
+
+	frames_put_all(
+		&a->out,
+		(uint64_t[]){ k + 1, k, at->reduced ? MTW_MARK_TOTALS_ONLY : 0, at->time_ns }, 4);
+	frames_string(&a->out, at->name);
+	frames_string(&a->out, at->set_by);
+	frames_put_all(&a->out,
+		       (uint64_t[]){ t.alloc_blocks, t.alloc_bytes, t.free_blocks, t.free_bytes,
+				     0 /* resident memory */ },
+		       5);
+	frames_end(&a->out, MTW_MARK);
+}
+
+static void put_held(struct all *a, size_t k, struct live *held)
+{
+	GROW(a->held, a->held_room, a->slot_count + 1ul);
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		if (held[s].blocks == a->held[s].blocks && held[s].bytes == a->held[s].bytes)
+			continue;
+		frames_entry(&a->out, s + 1);
+		frames_value(&a->out, held[s].blocks);
+		frames_value(&a->out, held[s].bytes);
+		a->held[s] = held[s];
+		if (frames_full(&a->out)) {
+			frames_put_all(&a->out, (uint64_t[]){ k + 1, 0 }, 2);
+			frames_list(&a->out, MTW_MARK_LIVE);
+		}
+	}
+	frames_put_all(&a->out, (uint64_t[]){ k + 1, LAST_PART }, 2);
+	frames_list(&a->out, MTW_MARK_LIVE);
+}
+
+static void put_marks(struct all *a)
+{
+	for (size_t k = a->marks_sent_count; k < a->mark_count; k++) {
+		struct live *held = xcalloc(a->slot_count + 1ul, sizeof *held);
+		all_marks_held(a, k, held);
+		put_mark(a, k, held);
+		if (!a->marks[k].reduced)
+			put_held(a, k, held);
+		free(held);
+	}
+	GROW(a->marks_sent, a->marks_sent_room, a->mark_count + 1);
+	memcpy(a->marks_sent, a->marks, a->mark_count * sizeof *a->marks);
+	a->marks_sent_count = a->mark_count;
+}
+
+static bool is_same(const struct all_mark *x, const struct all_mark *y)
+{
+	return x->time_ns == y->time_ns && x->reduced == y->reduced && !strcmp(x->name, y->name);
+}
+
+/* One was dropped or renamed, or came before others. */
+static bool marks_moved(const struct all *a)
+{
+	for (size_t k = 0; k < a->marks_sent_count; k++)
+		if (k >= a->mark_count || !is_same(&a->marks[k], &a->marks_sent[k]))
+			return true;
+	return false;
+}
+
+/* The number that a mark of the watch has now: by its time; 0 = it is gone. */
+static uint32_t number_of(const struct all *a, uint32_t id)
+{
+	for (size_t k = 0; id && k < a->mark_count; k++)
+		if (a->marks[k].time_ns == a->marks_sent[id - 1].time_ns)
+			return (uint32_t)k + 1;
+	return 0;
 }
 
 static void put_losses(struct all *a)
@@ -264,8 +326,8 @@ static void put_totals(struct all *a)
 				    t->agent_cpu_ns,
 				    t->hook_ns,
 				    t->target_cpu_ns,
-				    a->slots,
-				    a->slots,
+				    a->slot_count,
+				    a->slot_count,
 				    live,
 				    t->agent_limit_bytes,
 				    t->hook_error_ns,
@@ -302,9 +364,12 @@ static void start_again(struct all *a)
 	feed_log(a);
 	a->nodes_sent = 1;
 	a->slots_sent = 0;
-	if (a->slots) {
-		memset(a->sent, 0, a->slots * sizeof *a->sent);
-		memset(a->weighed_sent, 0, (a->slots / 64 + 1ul) * sizeof *a->weighed_sent);
+	a->marks_sent_count = 0;
+	if (a->held_room)
+		memset(a->held, 0, a->held_room * sizeof *a->held);
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		a->slots[s].sent = (struct tally){ 0 };
+		a->slots[s].weighed_sent = false;
 	}
 }
 
@@ -319,12 +384,15 @@ static uint64_t time_of(const struct all *a, uint64_t last_ns)
 
 void all_frames_tick(struct all *a)
 {
+	struct model *m = watch_now(a->watch);
 	bool begins = !a->ticks;
+	uint32_t from = 0, to = 0;
 
-	number_slots(a);
 	if (!begins && is_over(a))
 		return;
-	if (!begins && (model_final(watch_now(a->watch)) || shrink(a))) {
+	if (!begins && (model_final(m) || shrink(a) || marks_moved(a))) {
+		from = number_of(a, model_base(m));
+		to = number_of(a, model_until(m));
 		start_again(a);
 		begins = true;
 	}
@@ -335,7 +403,10 @@ void all_frames_tick(struct all *a)
 	put_nodes(a);
 	put_slots(a);
 	put_counts(a);
+	put_marks(a);
 	put_totals(a);
 	put_end(a);
+	if (from || to)
+		model_set_interval(m, from, to);
 	watch_fed(a->watch);
 }

@@ -3,6 +3,9 @@
  * all_state.h - the state of All, shared by its parts.
  *
  *   processes/all.c         its members: who they are, and what of each counts
+ *   processes/all_members.c one of them: its slots, its clock
+ *   processes/all_slots.c   their amounts
+ *   processes/all_marks.c   its marks: those that all members have
  *   processes/all_frames.c  the session made of them
  *   processes/all_code.c    one numbering of all code
  *   processes/all_graph.c   one graph
@@ -24,6 +27,28 @@ struct kept_slot {
 	bool weighed;
 };
 
+/* A mark as a member has it. */
+struct member_mark {
+	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
+	uint32_t id;
+	uint64_t epoch, time_ns; /* time: on the clock of All */
+	struct tally totals;
+	bool says, reduced; /* live is known by slot; never will be */
+	/* of a member whose watch is closed: its slots that differ from the mark before; owned */
+	struct mark_change {
+		uint32_t slot;
+		struct live is;
+	} * changes;
+	size_t count, room;
+};
+
+/* What a member's slots held at one of its marks, after all_marks_walk(). */
+struct member_held {
+	struct mark_walk walk; /* of a model; of a closed watch `held` and `slots` are owned, too */
+	uint64_t chain;        /* model_marks_chain() */
+	size_t at;             /* of a closed watch: marks so far */
+};
+
 struct member {
 	uint32_t id;         /* its line; 0 = those without call paths */
 	struct watch *watch; /* borrowed; NULL: closed, or of a file */
@@ -39,6 +64,35 @@ struct member {
 	uint64_t *holds_bits; /* by node of the union: it has live blocks there; owned */
 	uint32_t nodes;       /* below this */
 	size_t stands_for;    /* processes */
+
+	uint32_t *to; /* by its slot: All's; as of all.placings; owned */
+	uint32_t placed;
+	size_t to_room;
+	uint64_t placings;
+
+	/* --- all_marks.c */
+	struct member_mark *marks; /* by id, without dropped ones; owned */
+	size_t mark_count, mark_room;
+	uint64_t marks_generation; /* of the model, + 1 */
+	uint32_t *mark_of;         /* by All's mark: index + 1 in `marks`; 0 = it lacks it */
+	size_t mark_of_room;
+	/* by its epoch, the last for all later ones: All's; owned */
+	uint32_t *epoch_of, epochs;
+	size_t epoch_room;
+	struct member_held held;
+};
+
+/* The counters of one path between two marks, over all members. */
+struct all_slot {
+	uint32_t node, epoch;
+	bool weighed, weighed_sent; /* it has a sampled share; the watch knows */
+	struct tally now, sent;
+};
+
+struct all_mark {
+	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
+	uint64_t time_ns;
+	bool reduced; /* one member has only its totals */
 };
 
 struct all {
@@ -47,14 +101,19 @@ struct all {
 	struct err *err; /* of the frame that was refused */
 	struct all_code code;
 	struct heap_union paths; /* keys: numbers of the code's locations */
-	struct tally *own;       /* by node */
-	uint64_t *weighed_bits;  /* by node: with a sampled share */
-	size_t own_room, weighed_room;
+	struct map slot_of;      /* (node, epoch) -> slot + 1 */
+	struct all_slot *slots;
+	uint32_t slot_count;
+	size_t slot_room;
+	uint64_t placings; /* moves when slots of members belong to other epochs */
 	struct member *members;
 	size_t count, room;
-	/* without call paths; as their row says; its location */
+	/* without call paths; as their row says; its location; its slot + 1 */
 	size_t others, others_named;
-	uint32_t others_location;
+	uint32_t others_location, others_slot;
+	/* by time; which of them the watch has, and as what */
+	struct all_mark *marks, *marks_sent;
+	size_t mark_count, mark_room, marks_sent_count, marks_sent_room;
 	struct line_share *shares; /* by line */
 	size_t shares_room;
 	struct all_graph graph;
@@ -69,16 +128,43 @@ struct all {
 	uint32_t starts; /* HELLOs so far */
 	uint64_t ticks;
 	uint32_t nodes_sent;
-	uint32_t *slot_of, *node_of; /* by node, 0 = none; by slot - 1 */
-	struct tally *sent;          /* by slot - 1 */
-	uint32_t slots, slots_sent;
-	size_t slot_room, node_room, sent_room;
-	uint64_t *weighed_sent; /* by slot - 1 */
-	size_t weighed_sent_room;
+	uint32_t slots_sent;
+	struct live *held; /* by slot: at the last mark that was sent */
+	size_t held_room;
 	uint8_t *log; /* frames of code, for another HELLO; owned */
 	size_t log_bytes, log_room;
 };
 
+/* --- all_members.c. What a member's slots count, by their epoch: now, or at a mark. */
+struct counting {
+	uint64_t from, own;
+	bool held;
+};
+struct counting all_counting(const struct all *a, const struct member *me,
+			     const struct line_share *share);
+const struct member *all_member_of(const struct all *a, uint32_t id);
+uint64_t all_clock_of(const struct processes *p, uint32_t id); /* where its clock begins */
+uint32_t all_slots_of(const struct member *me);
+struct kept_slot all_slot_of(const struct member *me, uint32_t slot);
+/* Live blocks of the processes without call paths that count now and had begun then. */
+struct live all_others_since(const struct all *a, uint64_t time_ns);
+
+/* --- all_slots.c */
+uint32_t all_slots_for(struct all *a, uint32_t node, uint32_t epoch);
+void all_slots_add(struct all *a, struct member *me); /* what it holds now */
+
+/* --- all_marks.c */
+void all_marks_take(const struct all *a, struct member *me); /* its marks, before a gathering */
+void all_marks_keep(struct member *me); /* ... with amounts, before a watch closes */
+/* Which marks of the members are All's, and which slots were born after which. */
+void all_marks_gather(struct all *a);
+uint32_t all_marks_epoch(const struct all *a, const struct member *me, uint64_t epoch);
+/* What each slot of All held at its mark k; [slot_count], zero. And its totals. */
+void all_marks_held(struct all *a, size_t k, struct live *held);
+struct tally all_marks_totals(const struct all *a, size_t k, const struct live *held);
+void all_marks_forget(struct member *me);
+
+/* --- all_frames.c */
 void all_frames_begin(struct all *a); /* the first HELLO */
 /* What changed, as one tick. Where counters shrink, as a new program: a process that ended held
  * memory that now counts again. */

@@ -80,19 +80,32 @@ static const struct line *forked_by(const struct processes *p, const struct line
 	return l->p.forked ? lines_at(p, l->p.parent) : NULL;
 }
 
+#define NOW UINT64_MAX
+
+bool line_ran_at(const struct line *l, uint64_t time_ns)
+{
+	return l->p.begin_ns <= time_ns && (!l->p.end_ns || l->p.end_ns > time_ns);
+}
+
+static bool runs_at(const struct line *l, uint64_t time_ns)
+{
+	return time_ns == NOW ? line_runs(l) : line_ran_at(l, time_ns);
+}
+
 /* For each line the process that counts its memory: itself, while it runs, else the oldest running
  * one of its forks, their forks, and so on. Who is watched first has the first number: a fork may
  * come before its parent. */
-static uint32_t *oldest_of_forks(const struct processes *p)
+static uint32_t *oldest_of_forks(const struct processes *p, uint64_t time_ns)
 {
 	uint32_t *oldest = xcalloc(p->count + 1, sizeof *oldest);
 
 	for (uint32_t id = 1; id <= p->count; id++) {
 		const struct line *l = lines_at(p, id), *up = l;
-		if (!l || !line_runs(l))
+		if (!l || !runs_at(l, time_ns))
 			continue;
 		oldest[id] = id;
-		for (size_t n = 0; n < p->count && (up = forked_by(p, up)) && !line_runs(up); n++)
+		for (size_t n = 0; n < p->count && (up = forked_by(p, up)) && !runs_at(up, time_ns);
+		     n++)
 			if (!oldest[up->p.id])
 				oldest[up->p.id] = id;
 	}
@@ -195,11 +208,17 @@ static bool is_held(const struct line *l, bool running)
 	return (!running || line_runs(l)) && l->p.state != PROCESS_EXECED;
 }
 
+static bool was_held(const struct line *l, bool running, uint64_t time_ns)
+{
+	return l->p.begin_ns <= time_ns && is_held(l, false) &&
+	       (!running || line_ran_at(l, time_ns));
+}
+
 void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
 		 void *arg, struct processes_sum *sum)
 {
 	bool running = any_runs(p);
-	uint32_t *oldest = running ? oldest_of_forks(p) : NULL;
+	uint32_t *oldest = running ? oldest_of_forks(p, NOW) : NULL;
 
 	*sum = p->dropped;
 	for (size_t i = 0; i < p->count; i++) {
@@ -218,16 +237,28 @@ void processes_total(const struct processes *p, struct processes_sum *sum)
 	lines_total(p, NULL, NULL, sum);
 }
 
-void lines_shares(const struct processes *p, struct line_share *shares)
+static void find_shares(const struct processes *p, uint64_t time_ns, struct line_share *shares)
 {
 	bool running = any_runs(p);
-	uint32_t *oldest = running ? oldest_of_forks(p) : NULL;
+	uint32_t *oldest = running ? oldest_of_forks(p, time_ns) : NULL;
 
 	for (uint32_t id = 1; id <= p->count; id++) {
 		const struct line *l = lines_at(p, id), *at = l ? sharing(p, l, oldest) : NULL;
-		shares[id] = (struct line_share){ l && is_held(l, running), at ? at->p.id : 0 };
+		bool held =
+			l && (time_ns == NOW ? is_held(l, running) : was_held(l, running, time_ns));
+		shares[id] = (struct line_share){ held, at ? at->p.id : 0 };
 	}
 	free(oldest);
+}
+
+void lines_shares(const struct processes *p, struct line_share *shares)
+{
+	find_shares(p, NOW, shares);
+}
+
+void lines_shares_at(const struct processes *p, uint64_t time_ns, struct line_share *shares)
+{
+	find_shares(p, time_ns, shares);
 }
 
 /* Drops the oldest line that ended and never mattered. */

@@ -21,6 +21,11 @@ struct line_share {
 			* for an older process; 0: all that it has is its own */
 };
 void lines_shares(const struct processes *p, struct line_share *shares); /* [id] */
+/* ... as it was at an instant of the tree's clock: then those that had begun are held, and if any
+ * process runs now, only those that had not ended. */
+void lines_shares_at(const struct processes *p, uint64_t time_ns, struct line_share *shares);
+/* It had begun, and had not ended. */
+bool line_ran_at(const struct line *l, uint64_t time_ns);
 /* As processes_total(), of the lines that count (NULL: all); dropped ones always do. */
 void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
 		 void *arg, struct processes_sum *sum);

@@ -237,3 +237,14 @@ void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg)
 	p->on_change = fn;
 	p->arg = arg;
 }
+
+size_t processes_set_option(struct processes *p, const char *name, const char *value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
+		n += w && !watch_set_option(w, name, value);
+	}
+	return n;
+}

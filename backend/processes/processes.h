@@ -179,5 +179,9 @@ bool processes_unborn(const struct processes *p);
 /* Sets a mark in every running process; returns how many have it, or will when their link is up.
  * The session names those that never get it. */
 size_t processes_mark(struct processes *p, const char *name);
+/* Renames the mark in every process that has it; to NULL: drops it. Returns how many. */
+size_t processes_change_mark(struct processes *p, const char *name, const char *to);
+/* Sets an agent's option in every process with a link; returns how many. */
+size_t processes_set_option(struct processes *p, const char *name, const char *value);
 
 #endif

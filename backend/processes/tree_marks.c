@@ -78,6 +78,20 @@ static void want(struct line *l, const char *name)
 	l->marks_due[l->mark_count++] = (struct mark_due){ xstrdup(name), now_ns() + LATE_NS };
 }
 
+size_t processes_change_mark(struct processes *p, const char *name, const char *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
+		int id = w ? model_mark_find(watch_now(w), name) : -1;
+		if (id > 0)
+			n += !(to ? watch_rename_mark(w, (uint32_t)id, to)
+				  : watch_drop_mark(w, (uint32_t)id));
+	}
+	return n;
+}
+
 size_t processes_mark(struct processes *p, const char *name)
 {
 	size_t set = 0, due = 0;

@@ -7,6 +7,9 @@
 
 void holders_init(struct holders *h, const struct report *r, const struct all *all)
 {
+	/* of a past instant it is not known */
+	if (all && r->model != watch_now(all_watch(all)))
+		all = NULL;
 	*h = (struct holders){ .all = all, .report = r };
 	if (!all)
 		return;

@@ -18,7 +18,7 @@ struct holders {
 	uint32_t *ids; /* of the stacks asked for */
 };
 
-/* all NULL: of one process; nobody asks then. */
+/* all NULL: of one process, or (then `all` is NULL here) of a past instant; nobody asks then. */
 void holders_init(struct holders *h, const struct report *r, const struct all *all);
 void holders_release(struct holders *h);
 size_t holders_of_stack(const struct holders *h, uint32_t stack);

@@ -60,6 +60,12 @@ def by_function(r):
     return found
 
 
+def live_by_function(r):
+    """{name: live bytes}; which processes hold them is not known of a past instant."""
+    found = by_function({**r, "stacks": [{"processes": None, **s} for s in r["stacks"] if s["live_bytes"]]})
+    return {name: live for name, (live, _) in found.items()}
+
+
 def sums_equal(r):
     assert r["totals"]["live_bytes"] == r["tree"]["live_bytes"] == r["tree"]["live_bytes_most"], (r["totals"], r["tree"])
     assert r["totals"]["live_blocks"] == r["tree"]["live_blocks"], (r["totals"], r["tree"])
@@ -75,6 +81,88 @@ def t_what_forks_inherit_counts_once():
         assert by_function(r) == {"early": (10 * MB, 1), "late": (forks * MB, forks)}, by_function(r)
         assert r["totals"]["live_bytes"] == (10 + forks) * MB, r["totals"]
         assert r["totals"]["peak_bytes"] == (10 + forks) * MB, r["totals"]
+
+
+# 10 MB before two forks, 1 MB in each. "here"; then 2 MB in the first, which frees the 10 MB, 3 MB in the parent, and the
+# second frees its 1 MB.
+MARKED = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early(void) { void *p = malloc(10000000); return p; }
+__attribute__((noinline)) void *late(void) { void *p = malloc(1000000); return p; }
+__attribute__((noinline)) void *after(size_t n) { void *p = malloc(n); return p; }
+static void *volatile kept[3];
+int main(int argc, char **argv)
+{
+	int go[2];
+	char c;
+	setvbuf(stdout, NULL, _IONBF, 0);
+	if (pipe2(go, O_NONBLOCK))
+		return 1;
+	kept[0] = early();
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			close(go[1]);
+			kept[1] = late();
+			/* a fork's agent begins with what the fork does */
+			while (read(go[0], &c, 1) < 0 && usleep(20000) == 0)
+				free(malloc(16));
+			if (i)
+				free(kept[1]);
+			else
+				kept[2] = after(2000000), free(kept[0]);
+			sleep(1);
+			_exit(0);
+		}
+	sleep(3);
+	puts("here");
+	sleep(3);
+	close(go[1]);
+	kept[2] = after(3000000);
+	while (wait(NULL) > 0)
+		;
+	return argc < 0;
+}
+"""
+
+
+def marked():
+    return recorded(compiled(MARKED), arguments=["--mark-on", "here"])
+
+
+@mostly_waits
+def t_a_mark_of_all_is_one_name():
+    """Each process has its own mark of that name: what was born and gone since is counted in all, and at the mark
+    inherited memory counts once."""
+    session = marked()
+    r = all_of(session, "--since", "here")
+    sums_equal(r)
+    assert [m["name"] for m in r["marks"]] == ["here"], r["marks"]
+    changes = {}
+    for c in r["changes"]:
+        name = next(r["frames"][f]["function"] for f in c["frames"] if r["frames"][f]["function"] != "malloc")
+        born, gone = changes.get(name, (0, 0))
+        changes[name] = (born + c["born_bytes"], gone + c["gone_bytes"])
+    assert changes == {"after": (5 * MB, 0), "late": (0, MB)}, changes
+    then = all_of(session, "--at", "here")
+    assert then["totals"]["live_bytes"] == 12 * MB, then["totals"]
+    assert live_by_function(then) == {"early": 10 * MB, "late": 2 * MB}, then["stacks"]
+
+
+# set by the parent alone, while its fork runs
+ALONE = MARKED.replace('puts("here")', 'memtop_set_mark("alone")').replace("#include <stdio.h>",
+                                                                          "#include <memtop/memtop.h>\n#include <stdio.h>")
+
+
+@mostly_waits
+def t_a_mark_of_one_process_is_not_a_mark_of_all():
+    session = recorded(compiled(ALONE, "-Iinclude"))
+    assert all_of(session)["marks"] == []
+    one_line(memtop("report", "--process", "all", "--since", "alone", session), 2, "alone")
 
 
 # a library's function, which two programs call: each holds SIZE from it

@@ -86,6 +86,80 @@ def t_all_of_a_tree_that_runs():
         t.wait_for(re.compile(r" 9\.5M +1 .* early(.|\n)* 1\.9M +2 .* late"))
 
 
+# 10 MB, two forks with 1 MB each. "grow": 2 MB in the first, 3 MB in the parent, and the second frees its 1 MB.
+GROWS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early(void) { return malloc(10000000); }
+__attribute__((noinline)) void *late(void) { return malloc(1000000); }
+__attribute__((noinline)) void *after(size_t n) { return malloc(n); }
+static void *volatile kept[3];
+static void wait_for(const char *folder, const char *name)
+{
+	char path[500];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	while (access(path, F_OK)) {
+		free(malloc(16)); /* a fork's agent begins with what the fork does */
+		usleep(20000);
+	}
+}
+int main(int argc, char **argv)
+{
+	int fork_number = 0;
+	kept[0] = early();
+	for (int i = 1; i < 3 && !fork_number; i++)
+		if (!fork()) {
+			kept[1] = late();
+			fork_number = i;
+		}
+	wait_for(argv[1], "grow");
+	if (fork_number < 2)
+		kept[2] = after(fork_number ? 2000000 : 3000000);
+	else
+		free(kept[1]);
+	wait_for(argv[1], "end");
+	return argc < 0;
+}
+"""
+
+
+@mostly_waits
+def t_marks_of_all():
+    """s sets one in each process, d and the Marks view count in all since then; a mark is renamed and deleted in each;
+    and the interval stays when inherited memory finds another owner."""
+    folder = temporary_folder()
+
+    def tell(name):
+        with open(os.path.join(folder, name), "w", encoding="ascii"):
+            pass
+    with Terminal([MEMTOP, "run", compiled(GROWS), folder], 100, 24) as t:
+        show_all(t)
+        t.wait_for(re.compile(r"1\.9M .*late < main"))
+        time.sleep(1.5)  # each process has lived for a second: it has a session
+        t.keys("d")
+        t.wait_for("no mark to compare with yet; s sets one")
+        t.keys("5")
+        t.wait_for("no marks yet: s sets one")
+        t.keys("s")
+        t.wait_for("setting a mark in 3 processes; d compares with it")
+        t.wait_for(re.compile(r"m1 +\d\d:\d\d:\d\d .* 11\.4M"))
+        t.prompt("base", "Home", "Down", "R", "C-u")
+        t.wait_for(re.compile(r"m1 +base .* 11\.4M"))
+        t.wait_for("m1 in 3 processes")
+        tell("grow")
+        t.keys("2", "d")
+        t.wait_for(re.compile(r"BORN, GONE, NET since m1 base"))
+        t.wait_for(re.compile(r" 4\.8M   976\.6K     \+3\.8M .* main"))
+        t.keys("Right")
+        t.wait_for((re.compile(r" 4\.8M +0 +\+4\.8M .* after"), re.compile(r" 0   976\.6K   -976\.6K .* late")))
+        tell("end")
+        t.wait_for((re.compile(r"EXITED 0"), re.compile(r" 4\.8M +0 +\+4\.8M .* after"),
+                    re.compile(r" 0   976\.6K   -976\.6K .* late")))
+        t.prompt("at base", ":")
+        t.wait_for(re.compile(r"Live 11\.4M"))
+
+
 @mostly_waits
 def t_all_of_a_session():
     folder = temporary_folder()

@@ -44,6 +44,8 @@ int mark_set(struct ui *ui, const char *name)
 
 int mark_set_shown(struct ui *ui, const char *name)
 {
+	if (ui_of_all(ui))
+		return mark_set(ui, name);
 	const struct process *list, *p;
 	size_t count = processes_list(ui->processes, &list);
 	char where[96] = "";
@@ -93,7 +95,7 @@ int mark_every(struct ui *ui, const char *text)
 	if (*text == '+' ? !every_growth(&e, text + 1) : !every_time(&e, text))
 		return status_error(
 			"every: write 60, 5m, 1h, +10M (when the heap grew by 10M) or off");
-	if (!watch_live(ui->shown.watch))
+	if (!ui_linked(ui))
 		return status_error("every: no live link to the program");
 	every_begin(&e, ui->processes, ui->shown.watch);
 	ui->every = e;

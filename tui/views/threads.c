@@ -195,8 +195,9 @@ static void draw(struct view *v, const struct area *a)
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING,
-			   l->hidden ? "All threads have ended and hold nothing."
-				     : ui_empty_reason(v->ui));
+			   l->hidden          ? "All threads have ended and hold nothing."
+			   : ui_of_all(v->ui) ? watch_missing(v->ui->shown.watch, MTW_KIND_THREADS)
+					      : ui_empty_reason(v->ui));
 }
 
 /* Of when LIVE is, where it is not of what is shown. */

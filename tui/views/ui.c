@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+bool ui_of_all(const struct ui *ui)
+{
+	return ui->others.shown == PROCESS_ALL;
+}
+
+bool ui_linked(const struct ui *ui)
+{
+	return ui_of_all(ui) ? others_watches(ui->processes) > 0 : watch_live(ui->shown.watch);
+}
+
 const char *ui_empty_reason(const struct ui *ui)
 {
 	static char text[600];

@@ -69,6 +69,9 @@ struct ui_ops {
 	unsigned (*expect)(struct ui *ui, const struct site *s); /* toggles */
 };
 
+bool ui_of_all(const struct ui *ui); /* all processes as one are shown */
+/* An agent can be asked: the shown process' own, or of all any one. */
+bool ui_linked(const struct ui *ui);
 /* One sentence: why the view is empty. */
 const char *ui_empty_reason(const struct ui *ui);
 /* A thread filter is on: LIVE and BLOCKS count its threads; rates and totals since the start count

@@ -142,12 +142,12 @@ void page_name(const struct page *p, const char *s, size_t columns)
 
 size_t page_name_columns(const struct page *p)
 {
-	return p->options->all ? NAME - HOLDERS : NAME;
+	return p->holders.all ? NAME - HOLDERS : NAME;
 }
 
 void page_holders(const struct page *p, size_t processes)
 {
-	if (p->options->all)
+	if (p->holders.all)
 		fprintf(p->out, "%*zu  ", HOLDERS - 2, processes);
 }
 
@@ -189,13 +189,13 @@ void page_rest(const struct page *p, size_t count, const struct more *m, const c
 	if (count)
 		fprintf(p->out, "%10s  %9s %11s   %*s%s more %s\n",
 			page_bytes(b, m->bytes, m->estimate), "", "...",
-			p->options->all ? HOLDERS : 0, "", format_count(n, count), what);
+			p->holders.all ? HOLDERS : 0, "", format_count(n, count), what);
 }
 
 void page_head(const struct page *p, const char *name)
 {
 	fprintf(p->out, "%10s  %9s %11s   %s%s\n", "LIVE", "BLOCKS", "ALLOCATED",
-		p->options->all ? "PROCS  " : "", name);
+		p->holders.all ? "PROCS  " : "", name);
 }
 
 const char *page_blocks(uint64_t count)

@@ -115,7 +115,7 @@ void text_stack(const struct page *p, const struct report_stack *s)
 		page_count(blocks, live_blocks(&s->sum), s->estimate),
 		page_blocks(live_blocks(&s->sum)));
 	page_put(p, report_owner(p->report, s->stack)->name);
-	if (p->options->all) {
+	if (p->holders.all) {
 		size_t n = holders_of_stack(&p->holders, s->stack);
 		fprintf(p->out, ", in %zu process%s", n, n == 1 ? "" : "es");
 	}

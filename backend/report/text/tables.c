@@ -23,7 +23,7 @@ void text_libraries(const struct page *p)
 			continue;
 		}
 		page_row(p, &list[i].amounts.sum, list[i].amounts.sampled);
-		if (p->options->all)
+		if (p->holders.all)
 			page_holders(p, holders_of_owner(&p->holders, &list[i]));
 		page_name(p, list[i].name, page_name_columns(p));
 		fputc('\n', p->out);
@@ -120,7 +120,7 @@ void text_sites(const struct page *p)
 			continue;
 		}
 		page_row(p, &all[i]->amounts.sum, all[i]->amounts.sampled);
-		if (p->options->all)
+		if (p->holders.all)
 			page_holders(p, holders_of_site(&p->holders, all[i]->leaf));
 		page_name(p, all[i]->name ? all[i]->name : "?", page_name_columns(p));
 		site_details(p, all[i], &ages[i]);

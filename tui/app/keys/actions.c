@@ -32,9 +32,8 @@ static void mark_named(void *arg, enum prompt_event e, const char *text)
 
 static unsigned no_mark(const struct app *a)
 {
-	return said(status_error("no mark to compare with%s", watch_live(a->ui.shown.watch)
-								      ? " yet; s sets one"
-								      : " in this session"));
+	return said(status_error("no mark to compare with%s",
+				 ui_linked(&a->ui) ? " yet; s sets one" : " in this session"));
 }
 
 static unsigned diff(struct app *a)
@@ -139,6 +138,9 @@ static unsigned pause_or_go_on(struct app *a)
 
 static unsigned detach(struct app *a)
 {
+	if (ui_of_all(&a->ui))
+		return said(status_error("detach: All has an agent in each process; P shows one, "
+					 "then detach"));
 	if (watch_detach(a->ui.shown.watch))
 		return said(status_error("detach: no live link to the program"));
 	status_say("detaching the agent");

@@ -40,7 +40,8 @@ static int set_option(struct app *a, const char *text, size_t len)
 	    len >= sizeof setting)
 		return status_error("set: write NAME=VALUE, as in :set min_size=64 sample=64k");
 	*equals = 0;
-	if (watch_set_option(a->ui.shown.watch, setting, equals + 1))
+	if (ui_of_all(&a->ui) ? !processes_set_option(a->ui.processes, setting, equals + 1)
+			      : watch_set_option(a->ui.shown.watch, setting, equals + 1))
 		return status_error("set: no live link to the program");
 	return 0;
 }
@@ -54,7 +55,7 @@ static void set_options(struct app *a, const char *text)
 		if (set_option(a, at, (size_t)(next - at)))
 			return;
 	} while (*(at = next));
-	status_say("setting %s", text);
+	status_say("setting %s%s", text, ui_of_all(&a->ui) ? " in each process" : "");
 }
 
 static void source(struct app *a, const char *text)

@@ -180,7 +180,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		snprintf(out, size, "%s", every);
 	else if (m->count <= 2)
 		snprintf(out, size, "%s",
-			 watch_live(v->ui->shown.watch) ? "no marks yet: s sets one" : "no marks");
+			 ui_linked(v->ui) ? "no marks yet: s sets one" : "no marks");
 	else if (marked_in(m) > 1)
 		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a),
 			 marked_in(m));
@@ -192,13 +192,25 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 
 /* --- keys */
 
+/* Of All in each process; to NULL: deletes it. */
+static bool change(const struct marks *m, const char *to)
+{
+	const struct ui *ui = m->v.ui;
+	const struct mark *k = model_mark(ui->shown.model, m->asked);
+
+	if (ui_of_all(ui))
+		return k && processes_change_mark(ui->processes, k->name, to);
+	return !(to ? watch_rename_mark(ui->shown.watch, m->asked, to)
+		    : watch_drop_mark(ui->shown.watch, m->asked));
+}
+
 static void renaming(void *arg, enum prompt_event e, const char *text)
 {
 	struct marks *m = arg;
 
 	if (e != PROMPT_DONE)
 		return;
-	if (watch_rename_mark(m->v.ui->shown.watch, m->asked, text))
+	if (!change(m, text))
 		status_error("not renamed: no live link to the program");
 }
 
@@ -209,7 +221,7 @@ static void deleting(void *arg, enum prompt_event e, const char *text)
 	(void)text;
 	if (e != PROMPT_DONE)
 		return;
-	if (watch_drop_mark(m->v.ui->shown.watch, m->asked))
+	if (!change(m, NULL))
 		status_error("not deleted: no live link to the program");
 }
 

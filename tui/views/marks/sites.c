@@ -127,10 +127,10 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, false, m->lower_focus);
 	if (!m->change_count)
 		draw_text(&list, 2, 3, ROLE_DIM,
-			  m->count <= 2 ? (watch_live(m->v.ui->shown.watch)
-						   ? "no mark to compare with yet: s sets one"
-						   : "no mark to compare with")
-					: "no call site changed between them");
+			  m->count <= 2
+				  ? (ui_linked(m->v.ui) ? "no mark to compare with yet: s sets one"
+							: "no mark to compare with")
+				  : "no call site changed between them");
 }
 
 unsigned marks_lower_action(struct marks *m, enum action r)
