@@ -79,6 +79,24 @@ def t_missing_and_surplus_operands():
 
 
 @test
+def t_an_amount_that_is_none_is_one_line():
+    program, folder = ["--", "/bin/true"], temporary_folder()
+    for verb, option, rest in (
+            ("check", "--max-live", program), ("check", "--max-growth", program), ("check", "--max-blocks", program),
+            ("record", "--for", program), ("record", "--mark-every", program), ("record", "--mark-on-growth", program),
+            ("report", "--stacks", ["-f", "csv", ":1"]), ("attach", "--timeout", ["--jdwp", "5005"]),
+            ("serve", "--top", [":1"]), ("record", "--options", program)):
+        of_agent = option == "--options"
+        for bad in ("x", "-1", "1,5k", "1 k", "0x10", "1e3", "99999999999999999999", "1Q"):
+            if of_agent and not bad.isalnum():
+                continue  # two options
+            done = memtop(verb, option, "sample=" + bad if of_agent else bad, *rest, cwd=folder)
+            one_line(done, 125 if of_agent else 2, option)
+            named = {f"{option} {bad}: ", f"{option}: {bad}: ", f'"sample={bad}"'}
+            assert any(words in done.stderr for words in named), f"{bad!r} is not named: {done.stderr}"
+
+
+@test
 def t_a_number_alone_is_no_target():
     for words in (["4121"], ["report", "4121"], ["record", "4121"], ["mark", "4121"]):
         one_line(memtop(*words), 2, "memtop: 4121: a port or a process?; use :4121 or -p 4121\n")

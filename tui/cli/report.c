@@ -13,6 +13,7 @@
 #include "link/go.h"
 #include "session/session.h"
 
+#include <memtop/amount.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -86,22 +87,26 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 	return 0;
 }
 
+#define STACKS_MOST 1000000000u
+
 /* --stacks */
 static int pick_stacks(const struct args *a, struct report_options *o, struct err *err)
 {
 	const char *text = a->stacks;
+	uint64_t n = 0;
 
 	if (!text)
 		return 0;
-	if (*text && strlen(text) < 10 && strspn(text, "0123456789") == strlen(text))
-		o->stacks = strtoul(text, NULL, 10);
+	if (mtw_amount(text, MTW_AMOUNT_COUNT, &n) && n && n < STACKS_MOST)
+		o->stacks = n;
 	else
 		o->stacks = !strcmp(text, "all")    ? STACKS_ALL
 			    : !strcmp(text, "live") ? STACKS_LIVE
 						    : STACKS_DEFAULT;
 	if (o->stacks)
 		return 0;
-	return err_set(err, STATUS_USAGE, "--stacks: %s: write live, all or a number", text);
+	return err_set(err, STATUS_USAGE,
+		       "--stacks %s: no choice of stacks; write live, all or a number", text);
 }
 
 struct job {
@@ -126,28 +131,27 @@ struct source {
 };
 
 static int write_report(const struct report_format *f, const struct source *s, const struct args *a,
-			struct err *err)
+			struct report_options *o, struct err *err)
 {
 	struct watch *w = s->watch;
-	struct report_options o = { .processes = s->processes,
-				    .process = id_of(s->processes, w),
-				    .all = s->all,
-				    .full = a->full };
 
-	if ((a->value && report_value_by_name(a->value, &o.value, err)) ||
-	    pick_stacks(a, &o, err) || pick_changes(a, watch_model(w), &o, err))
+	o->processes = s->processes;
+	o->process = id_of(s->processes, w);
+	o->all = s->all;
+	if (pick_changes(a, watch_model(w), o, err))
 		return -1;
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
 	query_expect(q, watch_expected(w));
-	int rc = output_write(a->output, write_format, &(struct job){ f, w, q, &o }, err);
+	int rc = output_write(a->output, write_format, &(struct job){ f, w, q, o }, err);
 	query_free(q);
 	owners_free(owners);
 	return rc;
 }
 
-/* Before anything is read: what the options contradict. */
-static int check(const struct args *a, const struct report_format *f, struct err *err)
+/* Before anything is read: what the options contradict, and their values. */
+static int check(const struct args *a, const struct report_format *f, struct report_options *o,
+		 struct err *err)
 {
 	if ((!a->output || !strcmp(a->output, "-")) && f->binary && isatty(STDOUT_FILENO))
 		return err_set(err, STATUS_USAGE, "--format %s: not for a terminal; use -o FILE%s",
@@ -163,7 +167,10 @@ static int check(const struct args *a, const struct report_format *f, struct err
 	if (a->full && strcmp(f->name, "text"))
 		return err_set(err, STATUS_USAGE, "--full: only text leaves frames out; %s has all",
 			       f->name);
-	return 0;
+	o->full = a->full;
+	if (a->value && report_value_by_name(a->value, &o->value, err))
+		return -1;
+	return pick_stacks(a, o, err);
 }
 
 static int pick(const struct args *a, struct target *t, struct err *err)
@@ -220,6 +227,7 @@ static int report_run(const struct args *a)
 	struct target t;
 	struct err err = { 0 };
 	const struct report_format *f;
+	struct report_options o = { 0 };
 
 	if (a->format && !strcmp(a->format, "help")) {
 		formats_list(stdout);
@@ -232,14 +240,14 @@ static int report_run(const struct args *a)
 		formats_list(stderr);
 		return STATUS_USAGE;
 	}
-	if (check(a, f, &err) || pick(a, &t, &err))
+	if (check(a, f, &o, &err) || pick(a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = cmd_loop();
 	struct source s = { 0 };
 	int rc = open_source(loop, &s, &t, a, &err);
 	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
 		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
-	if (rc || (a->at && go_to(loop, s.watch, a->at, &err)) || write_report(f, &s, a, &err))
+	if (rc || (a->at && go_to(loop, s.watch, a->at, &err)) || write_report(f, &s, a, &o, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
 	close_source(&s);
 	loop_free(loop);

@@ -10,6 +10,7 @@
 #include "serve/server.h"
 
 #include <malloc.h>
+#include <memtop/amount.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -17,10 +18,9 @@
 
 static int read_top(const struct args *a, size_t *top, struct err *err)
 {
-	char *end = NULL;
-	unsigned long n = a->top ? strtoul(a->top, &end, 10) : SERVE_TOP;
+	uint64_t n = SERVE_TOP;
 
-	if (a->top && (end == a->top || *end || n < 1 || n > SERVE_TOP_MAX))
+	if (a->top && (!mtw_amount(a->top, MTW_AMOUNT_COUNT, &n) || !n || n > SERVE_TOP_MAX))
 		return err_set(err, STATUS_USAGE,
 			       "--top %s: not a number from 1 to %u; write --top %u", a->top,
 			       SERVE_TOP_MAX, SERVE_TOP);
