@@ -8,6 +8,7 @@
 #include "mcp/tools.h"
 
 #include "base/format.h"
+#include "base/listing.h"
 #include "base/loop.h"
 #include "base/sanitize.h"
 #include "report/between.h"
@@ -45,12 +46,34 @@ void tool_put(FILE *out, const char *text)
 	sanitize_put(out, text, strlen(text));
 }
 
-static void put_amount(FILE *out, uint64_t bytes)
+static void put_bytes(struct listing *t, uint64_t bytes)
 {
 	char n[FORMAT_NUMBER];
 
-	fprintf(out, "%10s ", format_bytes(n, bytes));
+	listing_put(t, format_bytes(n, bytes));
 }
+
+/* What an answer's rows begin with. */
+static void put_amounts(struct listing *t, const struct tally *sum)
+{
+	listing_row(t);
+	put_bytes(t, live_bytes(sum));
+	fprintf(listing_cell(t), "%llu", (unsigned long long)live_blocks(sum));
+	put_bytes(t, sum->alloc_bytes);
+}
+
+#define FIGURE(title)                                                                              \
+	{                                                                                          \
+		title, LISTING_RIGHT, 10, 0                                                        \
+	}
+#define NEXT_FIGURE(title)                                                                         \
+	{                                                                                          \
+		title, LISTING_RIGHT, 10, 1                                                        \
+	}
+#define NAMES(title)                                                                               \
+	{                                                                                          \
+		title, LISTING_LEFT, 0, 1                                                          \
+	}
 
 static void put_place(FILE *out, const char *file, uint32_t line, const struct owner *owner)
 {
@@ -65,7 +88,6 @@ static void put_place(FILE *out, const char *file, uint32_t line, const struct o
 		fputs("  ", out);
 		tool_put(out, owner->name);
 	}
-	fputc('\n', out);
 }
 
 static void put_rest(FILE *out, size_t shown, size_t all)
@@ -143,6 +165,9 @@ int tool_verdict(struct tool_call *c, struct err *err)
 
 int tool_owners(struct tool_call *c, struct err *err)
 {
+	static const struct listing_column columns[] = { FIGURE("LIVE"), NEXT_FIGURE("BLOCKS"),
+							 NEXT_FIGURE("ALLOCATED"),
+							 NAMES("LIBRARY") };
 	const struct owner *list = NULL;
 	struct tool_view v;
 	size_t limit;
@@ -151,14 +176,12 @@ int tool_owners(struct tool_call *c, struct err *err)
 		return -1;
 	tool_view_open(&v, c->watch);
 	size_t n = owners_update(v.owners, &list);
-	fprintf(c->out, "%10s %10s %10s LIBRARY\n", "LIVE", "BLOCKS", "ALLOCATED");
+	struct listing *t = listing_new(columns, 4, 0);
 	for (size_t i = 0; i < n && i < limit; i++) {
-		put_amount(c->out, live_bytes(&list[i].amounts.sum));
-		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].amounts.sum));
-		put_amount(c->out, list[i].amounts.sum.alloc_bytes);
-		tool_put(c->out, list[i].name);
-		fputc('\n', c->out);
+		put_amounts(t, &list[i].amounts.sum);
+		listing_name(t, list[i].name, NULL, 0);
 	}
+	listing_end(t, c->out);
 	put_rest(c->out, limit, n);
 	tool_view_close(&v);
 	return 0;
@@ -176,13 +199,10 @@ static const char *shape_word(enum shape s)
 	return words[s];
 }
 
-static void put_site(FILE *out, const struct site *s)
+static void put_site(struct listing *t, const struct site *s)
 {
-	tool_put(out, s->name ? s->name : "?");
-	if (s->caller && *s->caller) {
-		fputs(" < ", out);
-		tool_put(out, s->caller);
-	}
+	FILE *out = listing_name(t, s->name ? s->name : "?", s->caller, 0);
+
 	if (s->flags & ROW_EXPECTED)
 		fputs(" (expected)", out);
 	put_place(out, s->file, s->line, s->owner);
@@ -212,6 +232,14 @@ static int sort_of(const struct tool_call *c, enum query_column *by, struct err 
 
 int tool_sites(struct tool_call *c, struct err *err)
 {
+	static const struct listing_column columns[] = {
+		FIGURE("LIVE"),
+		NEXT_FIGURE("BLOCKS"),
+		NEXT_FIGURE("ALLOCATED"),
+		NEXT_FIGURE("GROWTH/min"),
+		{ "SHAPE", LISTING_LEFT, 9, 1 },
+		NAMES("CALL SITE < CALLER  LINE  LIBRARY"),
+	};
 	enum query_column by = BY_LIVE;
 	const struct site *list = NULL;
 	char growth[FORMAT_NUMBER];
@@ -222,16 +250,14 @@ int tool_sites(struct tool_call *c, struct err *err)
 		return -1;
 	tool_view_open(&v, c->watch);
 	size_t n = query_sites(v.query, by, false, true, &list);
-	fprintf(c->out, "%10s %10s %10s %10s %-9s CALL SITE < CALLER  LINE  LIBRARY\n", "LIVE",
-		"BLOCKS", "ALLOCATED", "GROWTH/min", "SHAPE");
+	struct listing *t = listing_new(columns, sizeof columns / sizeof *columns, 0);
 	for (size_t i = 0; i < n && i < limit; i++) {
-		put_amount(c->out, live_bytes(&list[i].amounts.sum));
-		fprintf(c->out, "%10llu ", (unsigned long long)live_blocks(&list[i].amounts.sum));
-		put_amount(c->out, list[i].amounts.sum.alloc_bytes);
-		fprintf(c->out, "%10s %-9s ", format_signed(growth, list[i].net_per_min),
-			shape_word(list[i].shape));
-		put_site(c->out, &list[i]);
+		put_amounts(t, &list[i].amounts.sum);
+		listing_put(t, format_signed(growth, list[i].net_per_min));
+		listing_put(t, shape_word(list[i].shape));
+		put_site(t, &list[i]);
 	}
+	listing_end(t, c->out);
 	put_rest(c->out, limit, n);
 	tool_view_close(&v);
 	return 0;
@@ -322,18 +348,24 @@ static void open_rows(struct query *q, const struct branch *b)
 	}
 }
 
-static void put_row(FILE *out, const struct row *r, uint64_t whole)
+static void put_row(struct listing *t, const struct row *r, uint64_t whole)
 {
-	put_amount(out, live_bytes(&r->amounts.sum));
-	fprintf(out, "%5.1f%% %*s",
-		whole ? (double)live_bytes(&r->amounts.sum) * 100 / (double)whole : 0.0,
-		(int)(r->depth < 64 ? r->depth : 64), "");
+	uint64_t live = live_bytes(&r->amounts.sum);
+
+	listing_row(t);
+	put_bytes(t, live);
+	fprintf(listing_cell(t), "%.1f%%", whole ? (double)live * 100 / (double)whole : 0.0);
+	FILE *out = listing_cell(t);
+	fprintf(out, "%*s", (int)(r->depth < 64 ? r->depth : 64), "");
 	tool_put(out, r->name ? r->name : "?");
 	put_place(out, r->file, r->line, r->owner);
 }
 
 int tool_tree(struct tool_call *c, struct err *err)
 {
+	static const struct listing_column columns[] = { FIGURE("LIVE"),
+							 { "", LISTING_RIGHT, 6, 1 },
+							 NAMES("FUNCTION  LINE  LIBRARY") };
 	struct branch b = { .depth = 12 };
 	size_t percent = 2, shown = 0, left = 0;
 	const struct row *rows;
@@ -351,14 +383,15 @@ int tool_tree(struct tool_call *c, struct err *err)
 	query_set_sort(v.query, BY_LIVE, false);
 	open_rows(v.query, &b);
 	size_t n = query_rows(v.query, true, &rows);
-	fprintf(c->out, "%10s %6s FUNCTION  LINE  LIBRARY\n", "LIVE", "");
+	struct listing *t = listing_new(columns, 3, 0);
 	for (size_t i = 0; i < n; i++) {
 		if (live_bytes(&rows[i].amounts.sum) < b.least || rows[i].flags & ROW_REST)
 			continue;
 		if (shown < b.limit)
-			put_row(c->out, &rows[i], whole);
+			put_row(t, &rows[i], whole);
 		left += shown++ >= b.limit;
 	}
+	listing_end(t, c->out);
 	put_rest(c->out, shown - left, shown);
 	tool_view_close(&v);
 	return 0;
@@ -392,6 +425,10 @@ static int by_change(const void *a, const void *b)
 
 static void put_changes(FILE *out, const struct site *list, size_t n, size_t limit)
 {
+	static const struct listing_column columns[] = {
+		FIGURE("NET"), NEXT_FIGURE("BORN"), NEXT_FIGURE("GONE"),
+		NAMES("CALL SITE < CALLER  LINE  LIBRARY")
+	};
 	const struct site **changed = xcalloc(n + 1, sizeof *changed);
 	char number[FORMAT_NUMBER];
 	size_t count = 0;
@@ -400,13 +437,15 @@ static void put_changes(FILE *out, const struct site *list, size_t n, size_t lim
 		if (list[i].amounts.change.born_blocks || list[i].amounts.change.gone_blocks)
 			changed[count++] = &list[i];
 	qsort(changed, count, sizeof *changed, by_change);
-	fprintf(out, "%10s %10s %10s CALL SITE < CALLER  LINE  LIBRARY\n", "NET", "BORN", "GONE");
+	struct listing *t = listing_new(columns, 4, 0);
 	for (size_t i = 0; i < count && i < limit; i++) {
-		fprintf(out, "%10s ", format_signed(number, net(changed[i])));
-		put_amount(out, changed[i]->amounts.change.born_bytes);
-		put_amount(out, changed[i]->amounts.change.gone_bytes);
-		put_site(out, changed[i]);
+		listing_row(t);
+		listing_put(t, format_signed(number, net(changed[i])));
+		put_bytes(t, changed[i]->amounts.change.born_bytes);
+		put_bytes(t, changed[i]->amounts.change.gone_bytes);
+		put_site(t, changed[i]);
 	}
+	listing_end(t, out);
 	put_rest(out, limit, count);
 	if (!count)
 		fputs("nothing changed\n", out);

@@ -6,6 +6,7 @@
  */
 #include "cli/adb.h"
 
+#include "base/listing.h"
 #include "base/sanitize.h"
 #include "cli/base/verbs.h"
 
@@ -79,18 +80,30 @@ static int collect(const struct adb *a, struct table *t, struct err *err)
 
 static void print(const struct table *t, bool numbered, FILE *out)
 {
-	char name[128];
+	const struct listing_column columns[] = {
+		{ "", LISTING_RIGHT, numbered ? 4 : 0, 0 },
+		{ "SERIAL", LISTING_LEFT, 22, numbered ? 2 : 0 },
+		{ "PID", LISTING_RIGHT, 8, 1 },
+		{ "PROCESS", LISTING_LEFT, 0, 2 },
+	};
+	struct listing *l = listing_new(columns, sizeof columns / sizeof *columns, 0);
 
-	fprintf(out, "%s%-22s %8s  %s\n", numbered ? "      " : "", "SERIAL", "PID", "PROCESS");
 	for (size_t i = 0; i < t->count; i++) {
 		const struct found *f = &t->rows[i];
+		const char *name = *f->process.name ? f->process.name : "?";
+
+		listing_row(l);
+		FILE *to = listing_cell(l);
 		if (numbered)
-			fprintf(out, "%4zu  ", i + 1);
-		fprintf(out, "%-22s %8d  %s%s%s%s\n", f->serial, f->process.pid,
-			sanitize_clean(name, sizeof name, *f->process.name ? f->process.name : "?"),
-			numbered && *f->model ? "  (" : "", numbered ? f->model : "",
-			numbered && *f->model ? ")" : "");
+			fprintf(to, "%zu", i + 1);
+		listing_put(l, f->serial);
+		fprintf(listing_cell(l), "%d", f->process.pid);
+		to = listing_cell(l);
+		sanitize_put(to, name, strlen(name));
+		if (numbered && *f->model)
+			fprintf(to, "  (%s)", f->model);
 	}
+	listing_end(l, out);
 }
 
 static void say_none(const struct table *t)

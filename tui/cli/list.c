@@ -5,12 +5,12 @@
 #include "cli/base/verbs.h"
 
 #include "base/build.h"
+#include "base/listing.h"
 #include "base/procfs.h"
 #include "base/sanitize.h"
 #include "launch/agent_file.h"
 #include "launch/launch.h"
 #include "report/report.h"
-#include "screen/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static size_t print_unheard(void)
 }
 
 /* "  STOPPED by a signal": what /proc says now, as no agent is asked. False: it is not stopped. */
-static bool print_stop(const char *whose, pid_t pid)
+static bool put_stop(const char *whose, pid_t pid, FILE *out)
 {
 	struct stop stop = { .why = procfs_stopped(pid) };
 	char why[REPORT_STOP];
@@ -43,12 +43,44 @@ static bool print_stop(const char *whose, pid_t pid)
 		stop.pid = (uint32_t)procfs_tracer(pid);
 	if (stop.pid)
 		procfs_name((pid_t)stop.pid, stop.name, sizeof stop.name);
-	printf("  %sSTOPPED%s", whose, report_stop(&stop, why));
+	fprintf(out, "  %sSTOPPED%s", whose, report_stop(&stop, why));
 	return true;
+}
+
+static void put_process(const struct agent_process *p, struct listing *t)
+{
+	char socket[sizeof p->socket], versions[256];
+	const char *kind = p->path ? "unix:" : "@";
+
+	listing_row(t);
+	fprintf(listing_cell(t), "%d", (int)p->pid);
+	sanitize_put(listing_cell(t), p->name, strlen(p->name));
+	if (p->clients >= 0)
+		fprintf(listing_cell(t), "%d", p->clients);
+	else
+		listing_put(t, "?");
+	FILE *out = listing_cell(t);
+	sanitize_clean(socket, sizeof socket, p->socket);
+	if (p->through) /* its address means nothing here */
+		fprintf(out, "-p %d (inside: %s%s)", (int)p->pid, kind, socket);
+	else
+		fprintf(out, "%s%s", kind, socket);
+	if (!put_stop("", p->pid, out))
+		put_stop("agent ", p->server, out);
+	agent_file_versions(p->pid, versions, sizeof versions);
+	sanitize_clean(versions, sizeof versions, versions);
+	if (*versions && strcmp(versions, build_version))
+		fprintf(out, "  agent %s", versions);
 }
 
 static int list_run(const struct args *a)
 {
+	static const struct listing_column columns[] = {
+		{ "PID", LISTING_RIGHT, 8, 0 },
+		{ "NAME", LISTING_LEFT, 20, 2 },
+		{ "VIEWERS", LISTING_RIGHT, 7, 1 },
+		{ "SOCKET", LISTING_LEFT, 0, 2 },
+	};
 	struct agent_process *list = NULL;
 	size_t n, unheard;
 
@@ -57,31 +89,11 @@ static int list_run(const struct args *a)
 		return STATUS_USAGE;
 	}
 	n = launch_list(&list);
-	if (n)
-		printf("%8s  %-20s %7s  %s\n", "PID", "NAME", "VIEWERS", "SOCKET");
-	for (size_t i = 0; i < n; i++) {
-		char name[sizeof list->name], socket[sizeof list->socket], versions[256];
-		sanitize_clean(name, sizeof name, list[i].name);
-		int columns = text_width(name);
-		char clients[16] = "?";
-		if (list[i].clients >= 0)
-			snprintf(clients, sizeof clients, "%d", list[i].clients);
-		printf("%8d  %s%*s %7s  ", (int)list[i].pid, name, columns < 20 ? 20 - columns : 0,
-		       "", clients);
-		sanitize_clean(socket, sizeof socket, list[i].socket);
-		const char *kind = list[i].path ? "unix:" : "@";
-		if (list[i].through) /* its address means nothing here */
-			printf("-p %d (inside: %s%s)", (int)list[i].pid, kind, socket);
-		else
-			printf("%s%s", kind, socket);
-		if (!print_stop("", list[i].pid))
-			print_stop("agent ", list[i].server);
-		agent_file_versions(list[i].pid, versions, sizeof versions);
-		sanitize_clean(versions, sizeof versions, versions);
-		if (*versions && strcmp(versions, build_version))
-			printf("  agent %s", versions);
-		putchar('\n');
-	}
+	struct listing *t = n ? listing_new(columns, sizeof columns / sizeof *columns, 0) : NULL;
+	for (size_t i = 0; i < n; i++)
+		put_process(&list[i], t);
+	if (t)
+		listing_end(t, stdout);
 	unheard = print_unheard();
 	if (!n && !unheard)
 		warn("list: no process on this machine has an agent; start a program with memtop "

@@ -9,8 +9,8 @@
 #include "cli/compare/compare.h"
 #include "diff/session.h"
 #include "base/format.h"
+#include "base/listing.h"
 #include "base/sanitize.h"
-#include "screen/text.h"
 #include "session/spool.h"
 
 #include <errno.h>
@@ -29,10 +29,9 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_file(a->operands[0], t, err);
 }
 
-static void print_session(const struct spooled *s)
+static void print_session(const struct spooled *s, struct listing *t)
 {
 	char begun[32] = "?", length[FORMAT_SPAN] = "?", bytes[FORMAT_NUMBER];
-	char program[sizeof s->program];
 	struct session_reader *r = session_open(s->path, SESSION_ALL, NULL);
 	struct tm tm;
 
@@ -42,18 +41,24 @@ static void print_session(const struct spooled *s)
 		format_span(length, session_length(r));
 	session_reader_free(r);
 	format_bytes(bytes, s->bytes);
-	sanitize_clean(program, sizeof program, s->program);
-	int columns = text_width(program);
-	printf("%-19s  %s%*s %8u %10s %8s  %-7s  %s\n", begun, program,
-	       columns < 20 ? 20 - columns : 0, "", s->pid, length, bytes,
-	       s->written  ? "written"
-	       : s->viewed ? "viewed"
-			   : "-",
-	       s->path);
+	listing_row(t);
+	listing_put(t, begun);
+	sanitize_put(listing_cell(t), s->program, strlen(s->program));
+	fprintf(listing_cell(t), "%u", s->pid);
+	listing_put(t, length);
+	listing_put(t, bytes);
+	listing_put(t, s->written ? "written" : s->viewed ? "viewed" : "-");
+	listing_put(t, s->path);
 }
 
 static int list_sessions(const struct args *a)
 {
+	static const struct listing_column columns[] = {
+		{ "TIME", LISTING_LEFT, 19, 0 }, { "PROGRAM", LISTING_LEFT, 20, 2 },
+		{ "PID", LISTING_RIGHT, 8, 1 },  { "LENGTH", LISTING_RIGHT, 10, 1 },
+		{ "SIZE", LISTING_RIGHT, 8, 1 }, { "IN USE", LISTING_LEFT, 7, 2 },
+		{ "FILE", LISTING_LEFT, 0, 2 },
+	};
 	struct err err = { 0 };
 	struct spooled *list = NULL;
 
@@ -64,15 +69,15 @@ static int list_sessions(const struct args *a)
 	long n = spool_list(&list, &err);
 	if (n < 0)
 		return args_fail(&err, STATUS_UNREACHED);
-	if (n)
-		printf("%-19s  %-20s %8s %10s %8s  %-7s  %s\n", "TIME", "PROGRAM", "PID", "LENGTH",
-		       "SIZE", "IN USE", "FILE");
+	struct listing *t = n ? listing_new(columns, sizeof columns / sizeof *columns, 0) : NULL;
 	for (long i = 0; i < n; i++)
-		print_session(&list[i]);
-	free(list);
-	if (!n)
+		print_session(&list[i], t);
+	if (t)
+		listing_end(t, stdout);
+	else
 		warn("open: no session of a live view is saved; watch a program first: memtop run "
 		     "PROG");
+	free(list);
 	return 0;
 }
 

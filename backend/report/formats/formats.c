@@ -5,6 +5,8 @@
  */
 #include "report/formats/formats.h"
 
+#include "base/listing.h"
+
 #include <string.h>
 
 #define FORMATS(F)                                                                                 \
@@ -57,8 +59,18 @@ const struct report_format *formats_by_path(const char *path)
 
 void formats_list(FILE *out)
 {
-	for (const struct report_format *const *f = formats; *f; f++)
-		fprintf(out, "  %-11s %-16s %s\n", (*f)->name, (*f)->ending, (*f)->about);
+	static const struct listing_column columns[] = { { NULL, LISTING_LEFT, 11, 2 },
+							 { NULL, LISTING_LEFT, 16, 1 },
+							 { NULL, LISTING_LEFT, 0, 1 } };
+	struct listing *t = listing_new(columns, 3, 0);
+
+	for (const struct report_format *const *f = formats; *f; f++) {
+		listing_row(t);
+		listing_put(t, (*f)->name);
+		listing_put(t, (*f)->ending);
+		listing_put(t, (*f)->about);
+	}
+	listing_end(t, out);
 }
 
 const char *formats_endings(char *buf, size_t size)

@@ -24,16 +24,25 @@ static bool begin(const struct watch *w, const struct model *m, enum mtw_kind ki
 
 void report_text_resident(const struct watch *w, const struct model *m, FILE *out)
 {
+	static const struct listing_column columns[] = { { NULL, LISTING_RIGHT, 10, 0 },
+							 { NULL, LISTING_LEFT, 0, 3 } };
 	const struct rss *now = model_rss_newest(m);
 	char bytes[FORMAT_NUMBER];
 
 	if (!begin(w, m, MTW_KIND_MEMORY, "Resident memory by part", out) || !now)
 		return;
-	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
-		if (now->bytes[i])
-			fprintf(out, "%10s   %s\n", format_bytes(bytes, now->bytes[i]),
-				report_memory(i));
-	fprintf(out, "%10s   total\n", format_bytes(bytes, rss_all(now)));
+	struct listing *t = listing_new(columns, 2, 0);
+	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++) {
+		if (!now->bytes[i])
+			continue;
+		listing_row(t);
+		listing_put(t, format_bytes(bytes, now->bytes[i]));
+		listing_put(t, report_memory(i));
+	}
+	listing_row(t);
+	listing_put(t, format_bytes(bytes, rss_all(now)));
+	listing_put(t, "total");
+	listing_end(t, out);
 }
 
 void report_text_ages(const struct watch *w, const struct model *m, FILE *out)
@@ -46,14 +55,18 @@ void report_text_ages(const struct watch *w, const struct model *m, FILE *out)
 		{ 60, "younger than 1 min" }, { 600, "younger than 10 min" },
 		{ 3600, "younger than 1 h" }, { UINT32_MAX, "older" },
 	};
+	static const struct listing_column columns[] = { { NULL, LISTING_RIGHT, 10, 0 },
+							 { NULL, LISTING_RIGHT, 9, 2 },
+							 { NULL, LISTING_LEFT, 0, 3 } };
 	const struct cohorts *c = model_cohorts(m);
-	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
+	char text[FORMAT_NUMBER];
 	bool about = model_estimate(m);
 	size_t n = 0, at = 0;
 
 	if (!begin(w, m, MTW_KIND_COHORTS, "Live blocks by age", out) || !c)
 		return;
 	struct cohort *list = cohorts_by_age(c, &n);
+	struct listing *t = listing_new(columns, 3, 0);
 	for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
 		struct cohort sum = { 0 };
 		for (; at < n &&
@@ -62,10 +75,13 @@ void report_text_ages(const struct watch *w, const struct model *m, FILE *out)
 			sum.blocks += list[at].blocks;
 			sum.bytes += list[at].bytes;
 		}
-		if (sum.blocks)
-			fprintf(out, "%s%9s  %s%8s   %s\n", about ? "~" : " ",
-				format_bytes(bytes, sum.bytes), about ? "~" : " ",
-				format_count(blocks, sum.blocks), steps[k].label);
+		if (!sum.blocks)
+			continue;
+		listing_row(t);
+		listing_put(t, page_bytes(text, sum.bytes, about));
+		listing_put(t, page_count(text, sum.blocks, about));
+		listing_put(t, steps[k].label);
 	}
+	listing_end(t, out);
 	free(list);
 }

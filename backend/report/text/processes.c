@@ -5,7 +5,6 @@
  */
 #include "report/text/text.h"
 
-#include "base/sanitize.h"
 #include "report/report.h"
 
 #include <stdlib.h>
@@ -94,17 +93,21 @@ static void put_state(const struct process *p, char *text, size_t size)
 			 p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");
 }
 
-static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
+static void put_row(const struct tree_row *r, uint32_t shown, struct listing *t)
 {
-	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], alloc[FORMAT_NUMBER], n[FORMAT_NUMBER],
-		state[32];
+	char n[FORMAT_NUMBER], state[32];
 	bool none = r->p->state == PROCESS_UNFOLLOWED;
 
+	listing_row(t);
+	listing_put(t, r->p->recorded ? "*" : "");
+	listing_put(t, none ? "-" : format_bytes(n, r->live));
+	listing_put(t, none ? "-" : format_bytes(n, r->peak));
+	listing_put(t, none ? "-" : format_bytes(n, r->allocated));
+	fprintf(listing_cell(t), "%.2f", (double)r->ns / 1e9);
 	put_state(r->p, state, sizeof state);
-	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ',
-		none ? "-" : format_bytes(live, r->live), none ? "-" : format_bytes(peak, r->peak),
-		none ? "-" : format_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
-	sanitize_put(out, r->p->name, strlen(r->p->name));
+	listing_put(t, state);
+	FILE *out = listing_cell(t);
+	page_put(out, r->p->name);
 	if (r->count > 1)
 		fprintf(out, "  %s processes", format_count(n, r->count));
 	else if (r->p->pid)
@@ -115,9 +118,8 @@ static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 		fputs("  (below)", out);
 	if (r->p->why) {
 		fputs("  ", out);
-		sanitize_put(out, r->p->why, strlen(r->p->why));
+		page_put(out, r->p->why);
 	}
-	fputc('\n', out);
 }
 
 static bool has_forks(const struct processes *p)
@@ -153,37 +155,49 @@ static void put_head(const struct processes *p, bool several, FILE *out)
 		rule,
 		several ? "A row of several processes shows sums; its PEAK is the largest one's.\n"
 			: "");
-	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS",
-		"STATE", "PROCESS");
 }
 
-static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *out)
+static void rest(const struct tree_row *rows, size_t from, size_t count, struct listing *t)
 {
 	struct tree_row more = { 0 };
-	char a[FORMAT_NUMBER], b[FORMAT_NUMBER], n[FORMAT_NUMBER];
+	char n[FORMAT_NUMBER];
 
 	for (size_t i = from; i < count; i++) {
 		more.count += rows[i].count;
 		more.live += rows[i].live;
 		more.allocated += rows[i].allocated;
 	}
-	if (more.count)
-		fprintf(out, "%10s %9s %11s %9s   %-13s %s more\n", format_bytes(a, more.live),
-			"...", format_bytes(b, more.allocated), "", "",
-			format_count(n, more.count));
+	if (!more.count)
+		return;
+	listing_row(t);
+	listing_put(t, "");
+	listing_put(t, format_bytes(n, more.live));
+	listing_put(t, "...");
+	listing_put(t, format_bytes(n, more.allocated));
+	listing_put(t, "");
+	listing_put(t, "");
+	fprintf(listing_cell(t), "%s more", format_count(n, more.count));
 }
 
 void report_tree_text(const struct processes *p, uint32_t shown, FILE *out)
 {
+	static const struct listing_column columns[] = {
+		{ "", LISTING_LEFT, 1, 0 },         { "LIVE", LISTING_RIGHT, 9, 0 },
+		{ "PEAK", LISTING_RIGHT, 9, 1 },    { "ALLOCATED", LISTING_RIGHT, 11, 1 },
+		{ "SECONDS", LISTING_RIGHT, 9, 1 }, { "STATE", LISTING_LEFT, 13, 3 },
+		{ "PROCESS", LISTING_LEFT, 0, 1 },
+	};
 	const struct process **sorted;
 	size_t n = report_tree_sorted(p, &sorted);
 	struct tree_row *rows = xcalloc(n + 1, sizeof *rows);
 	size_t count = make_rows(p, sorted, n, rows);
 
 	put_head(p, count < n, out);
+	struct listing *t = listing_new(columns, sizeof columns / sizeof *columns, 0);
 	for (size_t i = 0; i < count && i < ROWS; i++)
-		put_row(&rows[i], shown, out);
-	rest(rows, ROWS, count, out);
+		put_row(&rows[i], shown, t);
+	rest(rows, ROWS, count, t);
+	listing_end(t, out);
 	fputc('\n', out);
 	free(rows);
 	free(sorted);

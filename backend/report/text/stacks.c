@@ -5,6 +5,7 @@
  */
 #include "report/text/text.h"
 
+#include "base/columns.h"
 #include "owners/wrappers.h"
 #include "report/frames.h"
 
@@ -33,11 +34,11 @@ static void put_place(const struct frame_out *f, char *buf, size_t size)
 
 /* The function gets the columns that its place leaves, or a line of its own. more: frames of
  * libraries that it stands for. */
-static void frame(const struct page *p, const struct frame_out *f, size_t more)
+static void frame(const struct page *p, const struct frame_out *f, size_t more, FILE *out)
 {
 	char place[1024], number[32];
 	const char *name = f->function;
-	size_t room = PAGE_COLUMNS - INDENT, taken;
+	size_t room = COLUMNS_OF_TEXT - INDENT, taken;
 
 	if (!name) {
 		snprintf(number, sizeof number, "0x%llx",
@@ -47,18 +48,13 @@ static void frame(const struct page *p, const struct frame_out *f, size_t more)
 	put_place(f, place, sizeof place);
 	if (more)
 		snprintf(place, sizeof place, "  (+%zu of std)", more);
-	taken = page_columns(place);
-	if (page_columns(name) + taken > room && !p->options->full)
+	taken = columns_of(place);
+	if (columns_of(name) + taken > room && !p->options->full)
 		name = wrappers_qualified(name); /* without the type that it returns */
-	fprintf(p->out, "%*s", INDENT, "");
-	if (page_columns(name) + taken <= room)
-		page_put(p, name);
-	else if (room >= taken + NAME_LEAST)
-		page_name(p, name, room - taken);
-	else
-		page_name(p, name, room);
-	page_put(p, place);
-	fputc('\n', p->out);
+	fprintf(out, "%*s", INDENT, "");
+	page_name(p, out, name, room >= taken + NAME_LEAST ? room - taken : room);
+	page_put(out, place);
+	fputc('\n', out);
 }
 
 /* The C++ and Rust libraries' own: by name, or by file where an inlined function has a bare name.
@@ -85,7 +81,8 @@ static size_t run_of(const struct page *p, const struct frame_out *frames, size_
 	return end > i ? end - i : 1;
 }
 
-static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames)
+static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames,
+		  FILE *out)
 {
 	size_t n = report_stack_frames(p->report, s->stack, frames, FRAMES_MAX), i = 0;
 	size_t lines = p->options->full ? FRAMES_MAX : FRAMES_SHOWN;
@@ -95,39 +92,57 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 		const struct frame_out *f = &frames[i + run - 1];
 		/* Skips the frame that stands for the missing rest. */
 		if (f->has_offset || f->address || f->module)
-			frame(p, f, run - 1);
+			frame(p, f, run - 1, out);
 		i += run;
 	}
 	if (n > i)
-		fprintf(p->out, "%*s... %zu frame%s more\n", INDENT, "", n - i, format_s(n - i));
+		fprintf(out, "%*s... %zu frame%s more\n", INDENT, "", n - i, format_s(n - i));
 	uint32_t truncated = report_truncated(p->report, s->stack);
 	if (truncated)
-		fprintf(p->out, "%*s(ends early: %s)\n", INDENT, "", report_truncation(truncated));
+		fprintf(out, "%*s(ends early: %s)\n", INDENT, "", report_truncation(truncated));
+}
+
+/* "     14.0M  in 12 blocks, owner libx.so", and the frames below. */
+static void put_stack(const struct page *p, const struct report_stack *s, uint64_t bytes,
+		      uint64_t blocks, struct listing *t)
+{
+	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	char n[FORMAT_NUMBER];
+
+	listing_row(t);
+	listing_put(t, page_bytes(n, bytes, s->estimate));
+	FILE *out = listing_cell(t);
+	fprintf(out, "in %s %s, owner ", page_count(n, blocks, s->estimate), page_blocks(blocks));
+	page_put(out, report_owner(p->report, s->stack)->name);
+	if (p->holders.all && !p->options->window) {
+		size_t processes = holders_of_stack(&p->holders, s->stack);
+		fprintf(out, ", in %zu process%s", processes, processes == 1 ? "" : "es");
+	}
+	stack(p, s, frames, listing_below(t));
+	free(frames);
+}
+
+static struct listing *stacks_listing(void)
+{
+	static const struct listing_column columns[] = { { NULL, LISTING_RIGHT, 10, 0 },
+							 { NULL, LISTING_LEFT, 0, 2 } };
+
+	return listing_new(columns, 2, 0);
 }
 
 void text_stack(const struct page *p, const struct report_stack *s)
 {
-	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
+	struct listing *t = stacks_listing();
 
-	fprintf(p->out, "%10s  in %s %s, owner ",
-		page_bytes(live, live_bytes(&s->sum), s->estimate),
-		page_count(blocks, live_blocks(&s->sum), s->estimate),
-		page_blocks(live_blocks(&s->sum)));
-	page_put(p, report_owner(p->report, s->stack)->name);
-	if (p->holders.all) {
-		size_t n = holders_of_stack(&p->holders, s->stack);
-		fprintf(p->out, ", in %zu process%s", n, n == 1 ? "" : "es");
-	}
-	fputc('\n', p->out);
-	stack(p, s, frames);
-	free(frames);
+	put_stack(p, s, live_bytes(&s->sum), live_blocks(&s->sum), t);
+	listing_end(t, p->out);
 }
 
 void text_stacks(const struct page *p)
 {
 	const struct report *r = p->report;
-	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
+	struct listing *t = stacks_listing();
+	char n[FORMAT_NUMBER];
 	size_t shown = 0;
 
 	page_title(p, "The stacks that hold most, innermost frame first");
@@ -136,10 +151,13 @@ void text_stacks(const struct page *p)
 
 		if (!live_bytes(&s.sum))
 			break;
-		text_stack(p, &s);
+		put_stack(p, &s, live_bytes(&s.sum), live_blocks(&s.sum), t);
 	}
-	if (!shown)
-		fputs("         0  nothing is live\n", p->out);
+	if (!shown) {
+		listing_row(t);
+		listing_put(t, "0");
+		listing_put(t, "nothing is live");
+	}
 	struct more more = { 0 };
 	size_t left = 0;
 	for (size_t i = shown; i < r->stack_count; i++) {
@@ -149,10 +167,13 @@ void text_stacks(const struct page *p)
 		more.estimate |= s.estimate && live_bytes(&s.sum);
 		left += live_blocks(&s.sum) != 0;
 	}
-	if (left)
-		fprintf(p->out, "%10s  in %s more stack%s\n",
-			page_bytes(live, more.bytes, more.estimate), format_count(blocks, left),
+	if (left) {
+		listing_row(t);
+		listing_put(t, page_bytes(n, more.bytes, more.estimate));
+		fprintf(listing_cell(t), "in %s more stack%s", format_count(n, left),
 			format_s(left));
+	}
+	listing_end(t, p->out);
 }
 
 static int compare_net(const void *pa, const void *pb)
@@ -167,80 +188,76 @@ static int compare_net(const void *pa, const void *pb)
 }
 
 /* Changes of a window have nothing that is gone. */
-static void born_in_window(const struct page *p, struct report_stack *list, size_t n)
+static void born_in_window(const struct page *p, const struct report_stack *list, size_t n)
 {
 	const struct mark *from = model_mark(p->report->model, p->options->from);
-	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	char bytes[FORMAT_NUMBER], count[FORMAT_NUMBER];
+	struct listing *t = stacks_listing();
+	char text[FORMAT_NUMBER];
 	struct change sum = { 0 };
 	bool about = false;
 
-	qsort(list, n, sizeof *list, compare_net);
 	for (size_t i = 0; i < n; i++) {
 		about |= list[i].estimate;
 		sum.born_bytes += list[i].change.born_bytes;
 		sum.born_blocks += list[i].change.born_blocks;
 	}
 	fputs("\nBorn in the window ", p->out);
-	page_put(p, from ? from->name : "?");
-	fprintf(p->out, " and alive at its end\n%10s  in %s %s, %zu %s\n",
-		page_bytes(bytes, sum.born_bytes, about), page_count(count, sum.born_blocks, about),
+	page_put(p->out, from ? from->name : "?");
+	fputs(" and alive at its end\n", p->out);
+	listing_row(t);
+	listing_put(t, page_bytes(text, sum.born_bytes, about));
+	fprintf(listing_cell(t), "in %s %s, %zu %s", page_count(text, sum.born_blocks, about),
 		page_blocks(sum.born_blocks), n, n == 1 ? "stack" : "stacks");
-	for (size_t i = 0; i < n && i < p->top; i++) {
-		const struct change *c = &list[i].change;
+	for (size_t i = 0; i < n && i < p->top; i++)
+		put_stack(p, &list[i], list[i].change.born_bytes, list[i].change.born_blocks, t);
+	listing_end(t, p->out);
+}
 
-		fprintf(p->out, "%10s  in %s %s, owner ",
-			page_bytes(bytes, c->born_bytes, list[i].estimate),
-			page_count(count, c->born_blocks, list[i].estimate),
-			page_blocks(c->born_blocks));
-		page_put(p, report_owner(p->report, list[i].stack)->name);
-		fputc('\n', p->out);
-		stack(p, &list[i], frames);
-	}
-	free(frames);
+static void put_change(struct listing *t, const struct change *c, bool estimate)
+{
+	char n[FORMAT_NUMBER];
+
+	listing_row(t);
+	listing_put(t, page_signed(n, (int64_t)(c->born_bytes - c->gone_bytes), estimate));
+	listing_put(t, page_bytes(n, c->born_bytes, estimate));
+	listing_put(t, page_bytes(n, c->gone_bytes, estimate));
 }
 
 void text_changes(const struct page *p, struct report_stack *list, size_t n)
 {
 	const struct report_options *o = p->options;
-	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	const struct mark *from = model_mark(p->report->model, o->from);
 	const struct mark *to = model_mark(p->report->model, o->to);
-	char net[FORMAT_NUMBER], born[FORMAT_NUMBER], gone[FORMAT_NUMBER];
 	struct change sum = { 0 };
 	bool about = false;
 
+	qsort(list, n, sizeof *list, compare_net);
 	if (o->window) {
 		born_in_window(p, list, n);
 		return;
 	}
-	qsort(list, n, sizeof *list, compare_net);
 	for (size_t i = 0; i < n; i++) {
 		about |= list[i].estimate;
 		sum.born_bytes += list[i].change.born_bytes;
 		sum.gone_bytes += list[i].change.gone_bytes;
 	}
 	fputs("\nChanges from ", p->out);
-	page_put(p, o->from && from ? from->name : "start");
+	page_put(p->out, o->from && from ? from->name : "start");
 	fputs(" to ", p->out);
-	page_put(p, o->to && to ? to->name : "now");
+	page_put(p->out, o->to && to ? to->name : "now");
 	fputc('\n', p->out);
-	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
-	fprintf(p->out, "%10s  %9s %11s   all %zu stack%s that changed\n",
-		page_signed(net, (int64_t)(sum.born_bytes - sum.gone_bytes), about),
-		page_bytes(born, sum.born_bytes, about), page_bytes(gone, sum.gone_bytes, about), n,
-		format_s(n));
+	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	struct listing *t =
+		page_listing(p, (const char *const[]){ "NET", "BORN", "GONE", "" }, false);
+	put_change(t, &sum, about);
+	fprintf(listing_cell(t), "all %zu stack%s that changed", n, format_s(n));
 	for (size_t i = 0; i < n && i < p->top; i++) {
-		const struct change *c = &list[i].change;
-
-		fprintf(p->out, "%10s  %9s %11s   owner ",
-			page_signed(net, (int64_t)(c->born_bytes - c->gone_bytes),
-				    list[i].estimate),
-			page_bytes(born, c->born_bytes, list[i].estimate),
-			page_bytes(gone, c->gone_bytes, list[i].estimate));
-		page_put(p, report_owner(p->report, list[i].stack)->name);
-		fputc('\n', p->out);
-		stack(p, &list[i], frames);
+		put_change(t, &list[i].change, list[i].estimate);
+		FILE *out = listing_cell(t);
+		fputs("owner ", out);
+		page_put(out, report_owner(p->report, list[i].stack)->name);
+		stack(p, &list[i], frames, listing_below(t));
 	}
+	listing_end(t, p->out);
 	free(frames);
 }

@@ -13,22 +13,24 @@ void text_libraries(const struct page *p)
 	const struct owner *list = NULL;
 	size_t n = owners_update(p->report->owners, &list), shown = n < p->top ? n : p->top;
 	struct more more = { 0 };
+	struct listing *t = page_listing(
+		p, (const char *const[]){ "LIVE", "BLOCKS", "ALLOCATED", "LIBRARY" }, true);
 
 	page_title(p, "Memory by owner library (allocation wrappers skipped)");
-	page_head(p, "LIBRARY");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
 			more.bytes += live_bytes(&list[i].amounts.sum);
 			more.estimate |= list[i].amounts.sampled != 0;
 			continue;
 		}
-		page_row(p, &list[i].amounts.sum, list[i].amounts.sampled);
+		listing_row(t);
+		page_amounts(t, &list[i].amounts.sum, list[i].amounts.sampled);
 		if (p->holders.all)
-			page_holders(p, holders_of_owner(&p->holders, &list[i]));
-		page_name(p, list[i].name, page_name_columns(p));
-		fputc('\n', p->out);
+			fprintf(listing_cell(t), "%zu", holders_of_owner(&p->holders, &list[i]));
+		listing_name(t, list[i].name, NULL, 0);
 	}
-	page_rest(p, n - shown, &more, "libraries");
+	page_rest(p, t, n - shown, &more, "libraries");
+	listing_end(t, p->out);
 }
 
 static const char *span(char *buf, size_t size, uint64_t seconds)
@@ -44,33 +46,50 @@ static const char *span(char *buf, size_t size, uint64_t seconds)
 
 /* " < caller  file.c:12  owner; steady, grew in 3 of 3; age 12 s, oldest 3 min", on a line of its
  * own unless lines may be long. */
-static void site_details(const struct page *p, const struct site *s, const struct age *a)
+static void site_details(const struct page *p, const struct site *s, const struct age *a, FILE *out)
 {
 	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
 	char median[32], oldest[32];
 
-	fputs(p->options->full ? "" : "\n            ", p->out);
 	if (s->caller && *s->caller) {
-		fputs(" < ", p->out);
-		page_name(p, s->caller, 40);
+		fputs(" < ", out);
+		page_name(p, out, s->caller, 40);
 	}
 	if (s->file) {
-		fputs("  ", p->out);
-		page_name(p, slash ? slash + 1 : s->file, 30);
-		fprintf(p->out, ":%u", s->line);
+		fputs("  ", out);
+		page_name(p, out, slash ? slash + 1 : s->file, 30);
+		fprintf(out, ":%u", s->line);
 	}
 	if (s->owner) {
-		fputs("  ", p->out);
-		page_name(p, s->owner->name, 30);
+		fputs("  ", out);
+		page_name(p, out, s->owner->name, 30);
 	}
 	if (live_bytes(&s->amounts.sum) && s->intervals)
-		fprintf(p->out, "; %s", report_shape(s->shape));
+		fprintf(out, "; %s", report_shape(s->shape));
 	if (s->grew && s->shape != SHAPE_FLAT)
-		fprintf(p->out, ", grew in %u of %u", s->grew, s->intervals);
+		fprintf(out, ", grew in %u of %u", s->grew, s->intervals);
 	if (a->known)
-		fprintf(p->out, "; age %s, oldest %s", span(median, sizeof median, a->median_s),
+		fprintf(out, "; age %s, oldest %s", span(median, sizeof median, a->median_s),
 			span(oldest, sizeof oldest, a->oldest_s));
-	fputs(s->flags & ROW_EXPECTED ? "  (expected)\n" : "\n", p->out);
+	fputs(s->flags & ROW_EXPECTED ? "  (expected)" : "", out);
+}
+
+static void put_site(const struct page *p, const struct site *s, const struct age *a,
+		     struct listing *t)
+{
+	FILE *out;
+
+	listing_row(t);
+	page_amounts(t, &s->amounts.sum, s->amounts.sampled);
+	if (p->holders.all)
+		fprintf(listing_cell(t), "%zu", holders_of_site(&p->holders, s->leaf));
+	out = listing_name(t, s->name ? s->name : "?", NULL, 0);
+	if (!p->options->full) {
+		out = listing_below(t);
+		fputs("            ", out);
+	}
+	site_details(p, s, a, out);
+	fputs(p->options->full ? "" : "\n", out);
 }
 
 /* For a program that freed everything, only its allocations tell. */
@@ -111,59 +130,81 @@ void text_sites(const struct page *p)
 		all[i] = &list[i];
 	qsort(all, n, sizeof(const struct site *), compare_sites);
 	struct age *ages = ages_of(p, all, shown);
+	struct listing *t = page_listing(
+		p, (const char *const[]){ "LIVE", "BLOCKS", "ALLOCATED", "CALL SITE < CALLER" },
+		true);
 	page_title(p, "Call sites, most live memory first");
-	page_head(p, "CALL SITE < CALLER");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
 			more.bytes += live_bytes(&all[i]->amounts.sum);
 			more.estimate |= all[i]->amounts.sampled;
 			continue;
 		}
-		page_row(p, &all[i]->amounts.sum, all[i]->amounts.sampled);
-		if (p->holders.all)
-			page_holders(p, holders_of_site(&p->holders, all[i]->leaf));
-		page_name(p, all[i]->name ? all[i]->name : "?", page_name_columns(p));
-		site_details(p, all[i], &ages[i]);
+		put_site(p, all[i], &ages[i], t);
 	}
 	free(ages);
 	free(all);
-	page_rest(p, n - shown, &more, "call sites");
+	page_rest(p, t, n - shown, &more, "call sites");
+	listing_end(t, p->out);
 }
 
 void text_cuts(const struct page *p)
 {
+	static const struct listing_column columns[] = {
+		{ "BLOCKS", LISTING_RIGHT, 10, 0 },
+		{ "STACKS", LISTING_RIGHT, 9, 2 },
+		{ "MODULE: REASON", LISTING_LEFT, 0, 3 },
+	};
 	const struct report *r = p->report;
-	char blocks[FORMAT_NUMBER], stacks[FORMAT_NUMBER];
+	char n[FORMAT_NUMBER];
 	uint64_t more = 0;
 
 	if (!r->cut_count)
 		return;
 	page_title(p, "Stacks that end early, by reason and the module of their last known frame");
-	fprintf(p->out, "%10s  %9s   %s\n", "BLOCKS", "STACKS", "MODULE: REASON");
+	struct listing *t = listing_new(columns, 3, 0);
 	for (size_t i = 0; i < r->cut_count; i++) {
 		const struct cut *c = &r->cuts[i];
+		const char *name = quality_module_name(r->model, c->module);
 
 		if (i >= p->top) {
 			more += c->blocks;
 			continue;
 		}
-		fprintf(p->out, "%10s  %9s   ", format_count(blocks, c->blocks),
-			format_count(stacks, c->stacks));
-		const char *name = quality_module_name(r->model, c->module);
-		page_put(p, name ? name : "[no frame]");
-		fprintf(p->out, ": %s\n", report_truncation(c->reason));
+		listing_row(t);
+		listing_put(t, format_count(n, c->blocks));
+		listing_put(t, format_count(n, c->stacks));
+		FILE *out = listing_cell(t);
+		page_put(out, name ? name : "[no frame]");
+		fprintf(out, ": %s", report_truncation(c->reason));
 	}
-	if (r->cut_count > p->top)
-		fprintf(p->out, "%10s  %9s   %s more\n", format_count(blocks, more), "...",
-			format_count(stacks, r->cut_count - p->top));
+	if (r->cut_count > p->top) {
+		listing_row(t);
+		listing_put(t, format_count(n, more));
+		listing_put(t, "...");
+		fprintf(listing_cell(t), "%s more", format_count(n, r->cut_count - p->top));
+	}
+	listing_end(t, p->out);
+}
+
+static void put_thread(const struct page *p, const struct thread *t, struct listing *l)
+{
+	bool about = model_estimate(p->report->model); /* which threads were sampled is unknown */
+	char n[FORMAT_NUMBER];
+
+	listing_row(l);
+	listing_put(l, p->missing ? "" : page_bytes(n, t->live_bytes, about));
+	listing_put(l, p->missing ? "" : page_count(n, t->live_blocks, about));
+	listing_put(l, page_bytes(n, t->done.alloc_bytes, about));
+	FILE *out = listing_cell(l);
+	page_put(out, t->name);
+	fprintf(out, " [%u]%s", t->tid, t->ended ? "  ended" : "");
 }
 
 void text_threads(const struct page *p)
 {
 	const struct model *m = p->report->model;
-	char live[FORMAT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
-	bool about = model_estimate(m); /* which threads were sampled is unknown */
 
 	for (uint32_t i = 0; i < limit; i++)
 		known += model_thread(m, i) && model_thread(m, i)->known;
@@ -172,54 +213,65 @@ void text_threads(const struct page *p)
 	page_title(p, "Threads, in the order they came");
 	if (p->missing)
 		fprintf(p->out, "%s\n", p->missing);
-	page_head(p, "THREAD");
+	struct listing *l = page_listing(
+		p, (const char *const[]){ "LIVE", "BLOCKS", "ALLOCATED", "THREAD" }, false);
 	for (uint32_t i = 0; i < limit && shown < p->top; i++) {
 		const struct thread *t = model_thread(m, i);
-		char blocks[FORMAT_NUMBER], alloc[FORMAT_NUMBER];
 
 		if (!t || !t->known)
 			continue;
 		shown++;
-		fprintf(p->out, "%10s  %9s %11s   ",
-			p->missing ? "" : page_bytes(live, t->live_bytes, about),
-			p->missing ? "" : page_count(blocks, t->live_blocks, about),
-			page_bytes(alloc, t->done.alloc_bytes, about));
-		page_put(p, t->name);
-		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
+		put_thread(p, t, l);
 	}
-	if (known > shown)
-		fprintf(p->out, "%10s  %9s %11s   %u more thread%s\n", "", "", "...", known - shown,
+	if (known > shown) {
+		listing_row(l);
+		listing_put(l, "");
+		listing_put(l, "");
+		listing_put(l, "...");
+		fprintf(listing_cell(l), "%u more thread%s", known - shown,
 			format_s(known - shown));
+	}
+	listing_end(l, p->out);
+}
+
+static void put_mark(const struct page *p, const struct mark *k, uint32_t id, struct listing *t)
+{
+	bool about = model_mark_estimate(p->report->model, id);
+	char n[FORMAT_NUMBER], number[16];
+
+	listing_row(t);
+	listing_put(t, page_bytes(n, live_bytes(&k->totals), about));
+	listing_put(t, page_count(n, live_blocks(&k->totals), about));
+	fprintf(listing_cell(t), "%.1f s", (double)k->time_ns / 1e9);
+	FILE *out = listing_cell(t);
+	snprintf(number, sizeof number, "m%u", id);
+	fputs(number, out);
+	if (strcmp(number, k->name)) {
+		fputc(' ', out);
+		page_put(out, k->name);
+	}
+	fputs("  by ", out);
+	page_put(out, k->set_by);
 }
 
 void text_marks(const struct page *p)
 {
 	const struct model *m = p->report->model;
-	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER], number[16];
-	bool titled = false;
+	struct listing *t = NULL;
 
 	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
 		const struct mark *k = model_mark(m, id);
 
 		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
 			continue;
-		bool about = model_mark_estimate(m, id);
-		if (!titled) {
+		if (!t) {
 			page_title(p, "Marks");
-			fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "TIME", "MARK");
-			titled = true;
+			t = page_listing(p,
+					 (const char *const[]){ "LIVE", "BLOCKS", "TIME", "MARK" },
+					 false);
 		}
-		fprintf(p->out, "%10s  %9s %9.1f s   m%u",
-			page_bytes(live, live_bytes(&k->totals), about),
-			page_count(blocks, live_blocks(&k->totals), about),
-			(double)k->time_ns / 1e9, id);
-		snprintf(number, sizeof number, "m%u", id);
-		if (strcmp(number, k->name)) {
-			fputc(' ', p->out);
-			page_put(p, k->name);
-		}
-		fputs("  by ", p->out);
-		page_put(p, k->set_by);
-		fputc('\n', p->out);
+		put_mark(p, k, id, t);
 	}
+	if (t)
+		listing_end(t, p->out);
 }

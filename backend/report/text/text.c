@@ -3,6 +3,7 @@
  * text.c - the report for people: the answer first (what happened, how much, which owner), then the
  * stacks that hold most. Every cut says what it left out, so that columns add up.
  */
+#include "base/columns.h"
 #include "base/sanitize.h"
 #include "report/text/text.h"
 
@@ -49,8 +50,8 @@ static void put_argument(const struct page *p, const char *s, size_t *column)
 			for (part = PIECE; ((unsigned char)s[part] & 0xc0) == 0x80;)
 				part--;
 		char *text = quoted(s, part);
-		size_t columns = page_columns(text);
-		bool fits = p->options->full || *column + columns + 3 <= PAGE_COLUMNS;
+		size_t columns = columns_of(text);
+		bool fits = p->options->full || *column + columns + 3 <= COLUMNS_OF_TEXT;
 		fprintf(p->out, "%s%s", fits ? between : broken, text);
 		*column = (fits ? *column + strlen(between) : strlen(broken) - 3) + columns;
 		free(text);
@@ -115,78 +116,98 @@ static void head(const struct page *p)
 	put_command(p, g);
 }
 
-static void own_memory(const struct page *p)
+static void own_memory(const struct page *p, struct listing *t)
 {
 	const struct memory_part *parts;
 	size_t n = model_memory(p->report->model, &parts);
+	FILE *out = n ? listing_below(t) : NULL;
 	char a[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < n; i++) {
-		fprintf(p->out, "%s%s ", i ? ", " : "           of it ",
+		fprintf(out, "%s%s ", i ? ", " : "           of it ",
 			format_bytes(a, parts[i].bytes));
-		page_put(p, parts[i].name);
+		page_put(out, parts[i].name);
 	}
 	if (n)
-		fputc('\n', p->out);
+		fputc('\n', out);
+}
+
+/* "live         14.0M": what follows is written to what it returns. */
+static FILE *put_figure(struct listing *t, const char *word, const char *figure)
+{
+	listing_row(t);
+	listing_put(t, word);
+	listing_put(t, figure);
+	return listing_cell(t);
 }
 
 /* memtop's own cost, and the quality of its stacks. */
-static void own_cost(const struct page *p)
+static void own_cost(const struct page *p, struct listing *t)
 {
 	const struct model *m = p->report->model;
 	struct quality q;
-	char a[FORMAT_NUMBER], b[QUALITY_TEXT];
+	char a[FORMAT_NUMBER], b[QUALITY_TEXT], share[QUALITY_TEXT + 2];
 
 	quality_of(m, &q);
-	fprintf(p->out, "agent      %9s", format_bytes(a, model_totals(m)->agent_memory_bytes));
+	FILE *out = put_figure(t, "agent", format_bytes(a, model_totals(m)->agent_memory_bytes));
 	if (!isnan(q.cost.both))
-		fprintf(p->out, ", ~%s %% of the cpu time", quality_within(b, &q.cost));
+		fprintf(out, ", ~%s %% of the cpu time", quality_within(b, &q.cost));
 	else if (!isnan(q.of_a_core))
-		fprintf(p->out, ", ~%.1f %% of one core", q.of_a_core);
-	fputc('\n', p->out);
-	own_memory(p);
+		fprintf(out, ", ~%.1f %% of one core", q.of_a_core);
+	own_memory(p, t);
 	if (isnan(q.whole))
 		return;
-	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));
+	snprintf(share, sizeof share, "%s %%", quality_share(b, q.whole));
+	out = put_figure(t, "stacks", share);
+	fputs(" whole", out);
 	if (q.pointer_blocks)
-		fprintf(p->out, ", %s %% by frame pointers in part",
-			quality_share(b, q.by_pointer));
+		fprintf(out, ", %s %% by frame pointers in part", quality_share(b, q.by_pointer));
 	if (!isnan(q.remembered))
-		fprintf(p->out, ", %s %% remembered", quality_share(b, q.remembered));
+		fprintf(out, ", %s %% remembered", quality_share(b, q.remembered));
 	if (!isnan(q.frames))
-		fprintf(p->out, ", else %.1f frames walked", q.frames);
-	fputc('\n', p->out);
+		fprintf(out, ", else %.1f frames walked", q.frames);
+}
+
+static void put_sum(struct listing *t, const char *word, uint64_t bytes, uint64_t blocks,
+		    bool about)
+{
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
+
+	fprintf(put_figure(t, word, page_bytes(a, bytes, about)), " in %s %s",
+		page_count(b, blocks, about), page_blocks(blocks));
 }
 
 static void totals(const struct page *p)
 {
+	static const struct listing_column columns[] = { { NULL, LISTING_LEFT, 9, 0 },
+							 { NULL, LISTING_RIGHT, 9, 2 },
+							 { NULL, LISTING_LEFT, 0, 0 } };
 	const struct totals *t = model_totals(p->report->model);
-	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
+	struct listing *l = listing_new(columns, 3, 0);
+	char a[FORMAT_NUMBER];
 	bool about = model_estimate(p->report->model);
 	uint64_t rss, virt;
 	uint32_t threads, children;
 
-	fprintf(p->out, "\nlive       %9s in %s %s\n", page_bytes(a, live_bytes(&t->sum), about),
-		page_count(b, live_blocks(&t->sum), about), page_blocks(live_blocks(&t->sum)));
-	fprintf(p->out, "allocated  %9s in %s %s\n", page_bytes(a, t->sum.alloc_bytes, about),
-		page_count(b, t->sum.alloc_blocks, about), page_blocks(t->sum.alloc_blocks));
-	fprintf(p->out, "freed      %9s in %s %s\n", page_bytes(a, t->sum.free_bytes, about),
-		page_count(b, t->sum.free_blocks, about), page_blocks(t->sum.free_blocks));
-	fprintf(p->out, "peak       %9s at %.1f s", page_bytes(a, t->peak_bytes, about),
-		(double)t->peak_time_ns / 1e9);
-	if (t->peak_error_bytes)
-		fprintf(p->out, " (to within %s)", page_bytes(a, t->peak_error_bytes, about));
 	fputc('\n', p->out);
+	put_sum(l, "live", live_bytes(&t->sum), live_blocks(&t->sum), about);
+	put_sum(l, "allocated", t->sum.alloc_bytes, t->sum.alloc_blocks, about);
+	put_sum(l, "freed", t->sum.free_bytes, t->sum.free_blocks, about);
+	FILE *out = put_figure(l, "peak", page_bytes(a, t->peak_bytes, about));
+	fprintf(out, " at %.1f s", (double)t->peak_time_ns / 1e9);
+	if (t->peak_error_bytes)
+		fprintf(out, " (to within %s)", page_bytes(a, t->peak_error_bytes, about));
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
-		fprintf(p->out, "resident   %9s (RSS, last seen)\n", format_bytes(a, rss));
-	own_cost(p);
+		fputs(" (RSS, last seen)", put_figure(l, "resident", format_bytes(a, rss)));
+	own_cost(p, l);
+	listing_end(l, p->out);
 }
 
 static void put_verdict(void *arg, const struct verdict *v)
 {
 	const struct page *p = arg;
 
-	page_put(p, v->text);
+	page_put(p->out, v->text);
 	fputc('\n', p->out);
 }
 
@@ -196,7 +217,7 @@ static void warnings(const struct page *p)
 		fputc('\n', p->out);
 	for (size_t i = 0; i < p->report->warning_count; i++) {
 		fputs("! ", p->out);
-		page_put(p, p->report->warnings[i]);
+		page_put(p->out, p->report->warnings[i]);
 		fputc('\n', p->out);
 	}
 }
@@ -253,7 +274,7 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	if (o->full)
 		fputs(text, out);
 	else
-		page_wrap(text, out);
+		columns_wrap(text, out);
 	rc = report_flush(out, err);
 out:
 	free(text);

@@ -5,7 +5,7 @@
  */
 #include "heap/merged.h"
 #include "report/shown.h"
-#include "report/text/page.h"
+#include "base/columns.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -87,7 +87,7 @@ static void put_name(FILE *out, const char *name)
 {
 	char brief[4 * LABEL_CHARS + 4];
 
-	for (name = page_shorten(brief, sizeof brief, name, LABEL_CHARS); *name; name++) {
+	for (name = columns_clip(brief, sizeof brief, name, LABEL_CHARS, "..."); *name; name++) {
 		if (*name == '"' || *name == '\\')
 			fputc('\\', out);
 		fputc(*name, out);

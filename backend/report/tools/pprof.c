@@ -15,7 +15,7 @@
 #include "model/state/cohorts.h"
 #include "report/gzip.h"
 #include "report/shown.h"
-#include "report/text/page.h"
+#include "base/columns.h"
 #include "report/tools/proto.h"
 
 #include <stdlib.h>
@@ -316,8 +316,8 @@ static uint32_t only_thread(const struct model *m)
 static uint32_t command(struct profile *p)
 {
 	char brief[4 * COMMAND_CHARS + 4], *whole = report_command(p->x.report->model);
-	uint32_t number =
-		text(p, *whole ? page_shorten(brief, sizeof brief, whole, COMMAND_CHARS) : "?");
+	uint32_t number = text(
+		p, *whole ? columns_clip(brief, sizeof brief, whole, COMMAND_CHARS, "...") : "?");
 
 	free(whole);
 	return number;
