@@ -94,7 +94,7 @@ size_t check_add_process(struct check *c, const char *name, int pid, const char 
 {
 	GROW(c->processes, c->process_room, c->process_count + 1);
 	c->processes[c->process_count] =
-		(struct check_process){ xstrdup(name), pid, xstrdup(state), false };
+		(struct check_process){ xstrdup(name), pid, xstrdup(state), false, false };
 	return c->process_count++;
 }
 

@@ -5,10 +5,11 @@
  *   verdict = a limit in one process: what it allows, what was found, and the heaviest stacks
  *
  * Each process of a tree is held against the limits by itself, so that no child is missed and no
- * two peaks of different times are added. A process with only its totals is held against the
- * limits of the whole heap. With no_growing, its verdict on growth (query_growth()) is held against
- * "not GROWING". Suppressed stacks are left out of every figure but the whole heap's
- * peak, which is not known by stack. What a fork inherited is its parent's.
+ * two peaks of different times are added; limits of `all` are held against the sum of the tree. A
+ * process with only its totals is held against the limits of the whole heap. With no_growing, its
+ * verdict on growth (query_growth()) is held against "not GROWING". Suppressed stacks are left out
+ * of every figure but the whole heap's peak, which is not known by stack. What a fork inherited is
+ * its parent's.
  *
  * Results are copies: they outlive the watch that they come from.
  */
@@ -77,6 +78,7 @@ struct check_process {
 	int pid;       /* 0 = unknown */
 	char *state;   /* owned; "exited with status 0" */
 	bool compared; /* with the baseline */
+	bool all;      /* all processes as one */
 };
 
 struct check_suppressed {
@@ -117,6 +119,13 @@ void check_begin_baseline(struct check *c);
  */
 void check_learn(struct check *c, struct watch *w, const struct process *p);
 int check_judge(struct check *c, struct watch *w, const struct process *p, struct err *err);
+/* All processes as one: w is all_watch(). alone: nothing else is judged, so all limits are held
+ * against it; else those of `all`. */
+int check_judge_all(struct check *c, struct watch *w, size_t processes, bool alone,
+		    struct err *err);
+/* ... where no process has call paths: the row of PROCESS_ALL. */
+void check_judge_all_totals(struct check *c, const struct process *p, size_t processes);
+bool check_wants_all(const struct check *c); /* a limit is of all processes */
 /* The same for a process with only its totals, or without any. */
 void check_learn_totals(struct check *c, const struct process *p);
 void check_judge_totals(struct check *c, const struct process *p);

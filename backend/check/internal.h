@@ -69,6 +69,8 @@ struct judging {
 	/* by stack: number + 1 in check->suppressed, 0 = it counts */
 	uint32_t *suppressed;
 	size_t process;          /* in check->processes */
+	bool all;                /* it is all processes as one */
+	bool skips[2];           /* limits of each process, and those of all, are not held here */
 	struct part_peak *peaks; /* by limit; of --max-peak of a part, once it is asked for */
 };
 void judging_init(struct judging *j, struct check *c, struct watch *w, const struct process *p);

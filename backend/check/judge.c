@@ -394,6 +394,10 @@ static int judge_peak(struct judging *j, const struct limit *l, struct err *err)
 	}
 	bool *covered = judging_covers(j, l);
 	judge_peak_within(j, l, covered, t->peak_bytes, t->peak_bytes + t->peak_error_bytes);
+	if (j->all)
+		check_note(j->check,
+			   "The peak of all processes is the largest sum at the points of "
+			   "their graphs: it may have been higher between two.");
 	free(covered);
 	return 0;
 }
@@ -495,11 +499,16 @@ static void judge_growth(struct judging *j, const struct limit *l)
 /* What was alive when the program was replaced by another one is no leak. */
 static bool applies(const struct judging *j, const struct limit *l)
 {
+	if (j->skips[l->tree])
+		return false;
 	if (state_of(j) == MTW_EXECED)
 		return l->kind == CHECK_PEAK || l->kind == CHECK_RATE;
 	if (l->kind != CHECK_LEAKED || has_ended(j))
 		return true;
-	check_runs_on(j->check, j->process, is_first(j));
+	if (!j->all)
+		check_runs_on(j->check, j->process, is_first(j));
+	else
+		check_note(j->check, "Processes ran on: --max-leaked was not held against all.");
 	return false;
 }
 
@@ -519,6 +528,42 @@ static int judge_limit(struct judging *j, const struct limit *l, struct err *err
 	return 0;
 }
 
+static int judge_limits(struct judging *j, struct err *err)
+{
+	const struct check_options *o = &j->check->options;
+	int rc = 0;
+
+	for (size_t i = 0; i < o->limit_count && !rc; i++)
+		rc = judge_limit(j, &o->limits[i], err);
+	return rc;
+}
+
+bool check_wants_all(const struct check *c)
+{
+	for (size_t i = 0; i < c->options.limit_count; i++)
+		if (c->options.limits[i].tree)
+			return true;
+	return false;
+}
+
+int check_judge_all(struct check *c, struct watch *w, size_t processes, bool alone, struct err *err)
+{
+	struct judging j;
+	char state[64];
+
+	judging_init(&j, c, w, NULL);
+	j.all = true;
+	j.skips[false] = !alone;
+	snprintf(state, sizeof state, "%zu processes", processes);
+	j.process = check_add_process(c, "All", 0, state);
+	c->processes[j.process].all = true;
+	if (alone)
+		judge_end(&j);
+	int rc = judge_limits(&j, err);
+	judging_release(&j);
+	return rc;
+}
+
 int check_judge(struct check *c, struct watch *w, const struct process *p, struct err *err)
 {
 	struct judging j;
@@ -526,6 +571,7 @@ int check_judge(struct check *c, struct watch *w, const struct process *p, struc
 	int rc = 0;
 
 	judging_init(&j, c, w, p);
+	j.skips[true] = p != NULL; /* of the tree, which is more than this process */
 	const struct program *g = model_program(j.model);
 	j.process = check_add_process(c, judging_name(&j), g ? (int)g->pid : 0,
 				      state_text(&j, state, sizeof state));
@@ -533,8 +579,7 @@ int check_judge(struct check *c, struct watch *w, const struct process *p, struc
 	judge_losses(&j);
 	judge_coverage(&j);
 	note_filters(&j);
-	for (size_t i = 0; i < c->options.limit_count && !rc; i++)
-		rc = judge_limit(&j, &c->options.limits[i], err);
+	rc = judge_limits(&j, err);
 	if (c->options.no_growing)
 		growing_judge(&j);
 	if (c->baseline_count && state_of(&j) != MTW_EXECED)

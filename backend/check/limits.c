@@ -63,25 +63,47 @@ void limit_release(struct limit *l)
 	free(l->pattern);
 }
 
-/* A function's name may have `=` in it: the amount follows the last one. */
-int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct err *err)
+/* The rest of a limit of all processes; NULL: it is one of each process. */
+static const char *of_tree(const char *text)
 {
+	return !strncmp(text, "all:", 4) || !strncmp(text, "all=", 4) ? text + 4 : NULL;
+}
+
+static int parse(struct limit *l, enum check_kind kind, const char *given, const char *text,
+		 struct err *err)
+{
+	/* A function's name may have `=` in it: the amount follows the last one. */
 	const char *equals = strrchr(text, '='), *amount = equals ? equals + 1 : text;
 	size_t len = equals ? (size_t)(equals - text) : 0;
 
 	if (!read_amount(amount, kind == CHECK_BLOCKS, &l->most))
-		return not_a_limit(kind, text, err);
+		return not_a_limit(kind, given, err);
 	if (equals && strncmp(text, "lib:", 4) && strncmp(text, "fn:", 3))
-		return not_a_limit(kind, text, err);
+		return not_a_limit(kind, given, err);
 	if (equals && strchr(text, ':') + 1 == equals)
-		return not_a_limit(kind, text, err);
-	*l = (struct limit){ .kind = kind, .most = l->most };
-	l->text = xstrdup(text);
+		return not_a_limit(kind, given, err);
+	*l = (struct limit){ .kind = kind, .most = l->most, .tree = text != given };
+	l->text = xstrdup(given);
 	l->where = xstrndup(text, len);
 	if (!len || read_where(l))
 		return 0;
 	limit_release(l);
-	return not_a_limit(kind, text, err);
+	return not_a_limit(kind, given, err);
+}
+
+int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct err *err)
+{
+	const char *rest = of_tree(text);
+
+	/* "all=lib:ssl=2M", "all:2M" */
+	if (rest && (text[3] == '=') == (strchr(rest, '=') != NULL))
+		return not_a_limit(kind, text, err);
+	if (rest && text[3] == ':' && kind == CHECK_PEAK)
+		return err_set(err, 2,
+			       "--max-peak %s: the peak of a part is known of each process, not of "
+			       "all together; leave out all:",
+			       text);
+	return parse(l, kind, text, rest ? rest : text, err);
 }
 
 static bool read_part(struct tolerance *t, const char *part)

@@ -3,7 +3,10 @@
  * limits.h - the limits of `memtop check`, as a user writes them. No state; any thread.
  *
  *   limit = [lib:PATTERN[?]= | fn:PATTERN[?]=] AMOUNT   "10M", "lib:ssl=2M", "fn:parse_*?=1000"
+ *           all= | all: before it                        "all=100M", "all:lib:ssl=20M"
  *
+ * One with `all` is held against all processes of a tree together (processes/all.h), another one
+ * against each process.
  * A limit covers the whole heap, the stacks of an owner (lib:), or the stacks that pass through a
  * function (fn:). `*` stands for any text. A library's pattern without `*` may match a part of the
  * name; a function's must match the whole name, with or without its parameters. A name that no
@@ -34,6 +37,7 @@ struct limit {
 	enum { COVERS_ALL, COVERS_LIBRARY, COVERS_FUNCTION } covers;
 	char *text;    /* owned; as given */
 	char *where;   /* owned; "lib:ssl", "" = the whole heap */
+	bool tree;     /* of all processes together */
 	char *pattern; /* owned; see check/pattern.h; NULL = the whole heap */
 	bool optional; /* no process needs to have the name */
 	uint64_t most; /* bytes; of CHECK_BLOCKS blocks; of CHECK_RATE bytes per second */

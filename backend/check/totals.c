@@ -89,9 +89,27 @@ void check_judge_totals(struct check *c, const struct process *p)
 	if (p->state == PROCESS_GONE)
 		check_whole(c, process, "Its end was not seen: the figures are its last ones.");
 	for (size_t i = 0; i < c->options.limit_count; i++)
-		judge_limit(c, process, p, &c->options.limits[i]);
+		if (!c->options.limits[i].tree)
+			judge_limit(c, process, p, &c->options.limits[i]);
 	if (c->baseline_count && p->state != PROCESS_EXECED)
 		baseline_judge_totals(c, process, p);
+}
+
+void check_judge_all_totals(struct check *c, const struct process *p, size_t processes)
+{
+	char state[64];
+
+	snprintf(state, sizeof state, "%zu processes", processes);
+	size_t process = check_add_process(c, "All", 0, state);
+	c->processes[process].all = true;
+	for (size_t i = 0; i < c->options.limit_count; i++) {
+		const struct limit *l = &c->options.limits[i];
+		if (l->tree && l->kind == CHECK_PEAK)
+			check_error(c, process, l->kind, "--max-peak",
+				    "no process has a session, so the peak of all is not known");
+		else if (l->tree)
+			judge_limit(c, process, p, l);
+	}
 }
 
 void check_learn_totals(struct check *c, const struct process *p)

@@ -310,7 +310,8 @@ static void put_totals(struct all *a)
 	struct totals *t = &a->totals;
 	uint64_t live = live_bytes(&t->sum);
 
-	if (live > t->peak_bytes) {
+	/* What processes that have all ended held at their ends was not there at one time. */
+	if (live > t->peak_bytes && any_runs(a)) {
 		t->peak_bytes = live;
 		t->peak_time_ns = t->time_ns;
 	}

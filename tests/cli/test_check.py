@@ -675,6 +675,41 @@ def t_a_tree_in_few_lines():
 
 
 @test
+def t_the_same_finding_of_many_is_told_once():
+    shell = f"for i in 1 2 3 4 5 6; do {built()} >/dev/null; done; {built()} fails >/dev/null; :"
+    bad, text = judged(1, "--max-leaked", "90K", "--", "/bin/sh", "-c", shell)
+    assert text.count("  FAIL  --max-leaked 90K: ") == 2, text  # the one that failed has another state
+    assert re.search(r"^  5 more processes of words with the same findings, none larger:( \[\d+\],?){5}$", text, re.M), text
+    assert text.endswith("memtop check: 7 findings, 1 limit kept, 8 processes\n"), text
+
+
+@test
+def t_limits_of_all_processes():
+    """A limit of `all` is held against the sum over the tree, beside those of each process."""
+    shell = f"{built()} >/dev/null; {built()} >/dev/null; :"
+    of = ("--", "/bin/sh", "-c", shell)
+    kept = temporary_folder() + "/kept.mtop"
+    _, text = judged(0, "--max-leaked", "150K", "--max-leaked", "all=1G", "--session", kept, *of)
+    each = [int(n.replace(",", "")) for n in re.findall(r"--max-leaked 150K: .*?\(([\d,]+) bytes\)", text)]
+    summed, = (int(n.replace(",", "")) for n in re.findall(r"--max-leaked all=1G: .*?\(([\d,]+) bytes\)", text))
+    assert len(each) == 3 and sum(each) == summed > 2 * ROWS, text
+    assert re.search(r"^All, 3 processes\n  ok    --max-leaked all=1G: ", text, re.M) and text.endswith(", 3 processes\n"), text
+    bad, text = judged(1, "--max-leaked", "150K", "--max-leaked", "all=150K", kept)
+    assert list(bad) == ["--max-leaked all=150K"] and "keep_row" in text, text
+    bad, _ = judged(1, "--max-leaked", "all:fn:keep_row=150K", kept)
+    assert list(bad) == ["--max-leaked all:fn:keep_row=150K"], bad
+    bad, text = judged(1, "--max-leaked", "150K", "--process", "all", kept)
+    assert list(bad) == ["--max-leaked 150K"] and "sh [" not in text, text
+    # one after the other: they never held that together
+    judged(0, "--max-peak", "all=150K", kept)
+    # of one process, all is that
+    judged(1, "--max-leaked", "all=90K", "--", built())
+    for wrong in ("all:2M", "all=lib:c=2M", "all:=2M"):
+        one_line(check("--max-live", wrong, kept), 2, "not a limit")
+    one_line(check("--max-peak", "all:lib:c=2M", kept), 2, "leave out all:")
+
+
+@test
 def t_no_growing():
     """The gate is the verdict on growth, in its words, whether the program has ended or not."""
     def past(*arguments):

@@ -14,6 +14,7 @@
 #include "base/loop.h"
 #include "check/check.h"
 #include "check/suppressions.h"
+#include "processes/all.h"
 #include "report/between.h"
 
 #include <errno.h>
@@ -119,6 +120,17 @@ static int refuse_live_part_peak(const struct gate *g, const struct target *t, s
 	return 0;
 }
 
+static int refuse_live_tree(const struct gate *g, const struct target *t, struct err *err)
+{
+	for (size_t i = 0; i < g->options.limit_count; i++)
+		if (t->kind != TARGET_FILE && g->limits[i].tree)
+			return err_set(err, STATUS_USAGE,
+				       "--%s %s: all processes are summed in a session file only; "
+				       "use memtop record first",
+				       limit_option(g->limits[i].kind), g->limits[i].text);
+	return 0;
+}
+
 /* --- sessions */
 
 static int one_watch(struct gate *g, struct watch *w, const struct process *p, bool learn,
@@ -166,20 +178,43 @@ static int one_line(struct gate *g, struct processes *all, const struct target *
 	return 0;
 }
 
+static int all_as_one(struct gate *g, struct processes *tree, const struct target *t, bool alone,
+		      struct err *err)
+{
+	struct watch_options options = { .command = true, .expected = g->a.rules };
+
+	args_symbols(&g->a, &options.symbols);
+	struct all *all = all_of_file(g->loop, tree, t, &options, err);
+	int rc = 0;
+	if (all)
+		rc = check_judge_all(g->check, all_watch(all), all_members(all) + all_others(all),
+				     alone, err);
+	else
+		check_judge_all_totals(g->check, processes_find(tree, PROCESS_ALL),
+				       processes_count(tree));
+	all_free(all);
+	return rc;
+}
+
 /* All processes of a session, or the one that --process names. */
 static int each_process(struct gate *g, struct processes *all, const struct target *t, bool learn,
 			struct err *err)
 {
 	const struct process *list, *only = NULL;
 	size_t n = processes_list(all, &list);
+	bool alone = g->a.process && !strcmp(g->a.process, "all") && !learn;
 	int rc = 0;
 
+	if (alone)
+		return all_as_one(g, all, t, true, err);
 	if (g->a.process && !learn && !(only = processes_named(all, g->a.process, err)))
 		return -1;
 	if (only)
 		return one_line(g, all, t, only, learn, err);
 	for (size_t i = 0; i < n && !rc; i++)
 		rc = one_line(g, all, t, &list[i], learn, err);
+	if (!rc && !learn && check_wants_all(g->check))
+		rc = all_as_one(g, all, t, false, err);
 	if (!learn && processes_missed(all))
 		check_incomplete(g->check, "Some processes found no room on the board: nothing of "
 					   "them is known.");
@@ -281,7 +316,8 @@ static int check_target(struct gate *g, struct err *err)
 {
 	struct target t;
 
-	if (args_target(&verb_check, &g->a, &t, err) || refuse_live_part_peak(g, &t, err))
+	if (args_target(&verb_check, &g->a, &t, err) || refuse_live_part_peak(g, &t, err) ||
+	    refuse_live_tree(g, &t, err))
 		return args_fail(err, STATUS_USAGE);
 	if (judge(g, &t, err))
 		return args_fail(err, STATUS_UNREACHED);
@@ -401,7 +437,9 @@ const struct verb verb_check = {
 		"library, or\nfn:NAME=AMOUNT for the stacks through a function; * in a name is "
 		"any text. A name\nthat no process has is an error; fn:NAME?=AMOUNT "
 		"accepts it. Limits may be repeated.\nEvery process of a session is held against "
-		"them by itself; --process chooses one.\n\nStatus 0: all limits are kept; 1: "
+		"them by itself, --process chooses one;\nall=AMOUNT and all:lib:NAME=AMOUNT are "
+		"held "
+		"against all processes together.\n\nStatus 0: all limits are kept; 1: "
 		"findings; 2: usage; 3: the session cannot be read. With\na program: its own "
 		"failure, else 1 on findings; the result goes to stderr or to -o.\n",
 	.options = options,

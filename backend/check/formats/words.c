@@ -158,12 +158,14 @@ const char *words_process(const struct check_process *p, char buf[VERDICT_TEXT])
 
 const char *words_summary(const struct check *c, char buf[VERDICT_TEXT])
 {
-	size_t bad = check_findings(c), good = c->count - bad;
+	size_t bad = check_findings(c), good = c->count - bad, processes = c->process_count;
 
 	buf[0] = '\0';
 	add(buf, "%zu finding%s, %zu limit%s kept", bad, format_s(bad), good, format_s(good));
-	if (c->process_count > 1)
-		add(buf, ", %zu processes", c->process_count);
+	for (size_t i = 0; i < c->process_count; i++)
+		processes -= c->processes[i].all;
+	if (processes > 1)
+		add(buf, ", %zu processes", processes);
 	return buf;
 }
 
