@@ -141,12 +141,12 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
-	$(addprefix backend/,session/read.c session/ticks.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c base/worker.c \
-	base/atomic_file.c base/build.c report/words.c symbols/demangle.c)
+	$(addprefix backend/,session/read.c session/ticks.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/name.c base/sanitize.c base/worker.c \
+	base/atomic_file.c base/build.c report/words.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
-		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $(FUZZ_SRC) -lzstd -liberty -lpthread
+		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $(FUZZ_SRC) -lzstd -lpthread
 
 # The thread that makes snapshots, under ThreadSanitizer, in one piece.
 MAKER_SRC := $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c) \

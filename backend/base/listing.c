@@ -3,7 +3,6 @@
 
 #include "base/columns.h"
 #include "base/name.h"
-#include "base/sanitize.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +12,8 @@
 /* What is written of a table, in its order. Its text goes up to where the next one's begins. */
 struct piece {
 	enum piece_kind { PIECE_ROW, PIECE_CELL, PIECE_BELOW } kind;
-	char *name, *caller; /* before the text; NULL = there is none */
+	char *name, *full, *caller; /* before the text; NULL = there is none */
+	size_t name_at, caller_at;  /* in the table's */
 	size_t begin, tail;
 };
 
@@ -22,6 +22,8 @@ struct listing {
 	size_t count, width;
 	struct piece *pieces;
 	size_t piece_count, piece_room;
+	struct name_item *names, *callers; /* at the end */
+	size_t name_count, caller_count;
 	FILE *out; /* in memory */
 	char *text;
 	size_t size;
@@ -66,19 +68,14 @@ void listing_put(struct listing *t, const char *text)
 	fputs(text, listing_cell(t));
 }
 
-static char *cleaned(const char *s)
-{
-	size_t room = strlen(s) + 1;
-
-	return sanitize_clean(xmalloc(room), room, s);
-}
-
-FILE *listing_name(struct listing *t, const char *name, const char *caller, size_t tail)
+FILE *listing_name(struct listing *t, const char *name, const char *full, const char *caller,
+		   size_t tail)
 {
 	struct piece *p = add(t, PIECE_CELL);
 
-	p->name = cleaned(name);
-	p->caller = caller && *caller ? cleaned(caller) : NULL;
+	p->name = xstrdup(name);
+	p->full = full ? xstrdup(full) : NULL;
+	p->caller = caller && *caller ? xstrdup(caller) : NULL;
 	p->tail = tail;
 	return t->out;
 }
@@ -165,47 +162,65 @@ static size_t room_of(const struct listing *t, const size_t *width, size_t tail)
 	return taken + NAME_LEAST < t->width ? t->width - taken : NAME_LEAST;
 }
 
-/* "name < caller" in the row's room: the caller gets what the name leaves, and half of it at least.
- */
-static void put_names(const struct piece *p, size_t room, FILE *out)
+static const char between[] = " < ";
+
+/* A caller gets what the name leaves, and half of the room at least. */
+static size_t name_room(const struct piece *p, size_t room)
 {
-	static const char between[] = " < ";
-	size_t gap = strlen(between), named = columns_of(p->name), head = room;
-	char text[NAME_TEXT];
+	size_t called, half;
 
-	if (room == SIZE_MAX) {
-		fprintf(out, "%s%s%s", p->name, p->caller ? between : "",
-			p->caller ? p->caller : "");
-		return;
-	}
-	if (p->caller) {
-		size_t called = columns_of(p->caller), half = (room - gap) / 2;
+	if (!p->caller || room == SIZE_MAX)
+		return room;
+	called = columns_of(p->caller);
+	half = (room - strlen(between)) / 2;
+	if (called < half)
+		return room - strlen(between) - called;
+	return columns_of(p->name) < half ? columns_of(p->name) : half;
+}
 
-		head = called < half ? room - gap - called : named < half ? named : half;
+/* The names of all rows together, then those of their callers. */
+static void fit_names(struct listing *t, const size_t *width)
+{
+	t->names = xcalloc(t->piece_count + 1, sizeof *t->names);
+	t->callers = xcalloc(t->piece_count + 1, sizeof *t->callers);
+	for (size_t i = 0; i < t->piece_count; i++) {
+		struct piece *p = &t->pieces[i];
+
+		if (!p->name)
+			continue;
+		p->name_at = t->name_count;
+		t->names[t->name_count++] = (struct name_item){
+			.name = p->name,
+			.full = p->full,
+			.columns = name_room(p, room_of(t, width, p->tail)),
+		};
 	}
-	fputs(name_fit(text, p->name, head, "..."), out);
-	if (p->caller) {
-		head = columns_of(text) + gap;
-		fputs(between, out);
-		fputs(name_fit(text, p->caller, room - head, "..."), out);
+	names_fit(t->names, t->name_count, "...");
+	for (size_t i = 0; i < t->piece_count; i++) {
+		struct piece *p = &t->pieces[i];
+		size_t room = room_of(t, width, p->tail);
+
+		if (!p->caller)
+			continue;
+		if (room != SIZE_MAX)
+			room -= columns_of(t->names[p->name_at].text) + strlen(between);
+		p->caller_at = t->caller_count;
+		t->callers[t->caller_count++] =
+			(struct name_item){ .name = p->caller, .columns = room };
 	}
+	names_fit(t->callers, t->caller_count, "...");
 }
 
 /* A cell as it is written; free() it. */
-static char *cell_text(struct listing *t, size_t i, size_t room)
+static char *cell_text(struct listing *t, size_t i)
 {
-	char *own = own_text(t, i), *text = NULL;
-	size_t size;
-	FILE *out;
+	const struct piece *p = &t->pieces[i];
+	char *own = own_text(t, i), *text;
 
-	if (!t->pieces[i].name)
+	if (!p->name)
 		return own;
-	out = open_memstream(&text, &size);
-	if (!out)
-		base_out_of_memory();
-	put_names(&t->pieces[i], room, out);
-	fputs(own, out);
-	fclose(out);
+	text = xasprintf("%s%s%s%s", t->names[p->name_at].text, p->caller ? between : "",
+			 p->caller ? t->callers[p->caller_at].text : "", own);
 	free(own);
 	return text;
 }
@@ -228,7 +243,7 @@ static void put_pieces(struct listing *t, const size_t *width, FILE *out)
 			column = pending = 0;
 			continue;
 		}
-		text = cell_text(t, i, room_of(t, width, p->tail));
+		text = cell_text(t, i);
 		put_cell(t, width, column++, text, &pending, out);
 		free(text);
 	}
@@ -243,10 +258,15 @@ void listing_end(struct listing *t, FILE *out)
 		base_out_of_memory();
 	measure(t, width);
 	width[t->count - 1] = 0;
+	fit_names(t, width);
 	put_head(t, width, out);
 	put_pieces(t, width, out);
+	names_release(t->names, t->name_count);
+	names_release(t->callers, t->caller_count);
+	free(t->names);
+	free(t->callers);
 	for (size_t i = 0; i < t->piece_count; i++)
-		free(t->pieces[i].name), free(t->pieces[i].caller);
+		free(t->pieces[i].name), free(t->pieces[i].full), free(t->pieces[i].caller);
 	free(t->pieces);
 	free(t->columns);
 	free(t->text);

@@ -25,10 +25,11 @@ void listing_row(struct listing *t);
 /* Where the next cell of the row is written: clean text, one line. Valid until the next call. */
 FILE *listing_cell(struct listing *t);
 void listing_put(struct listing *t, const char *text); /* a cell of clean text */
-/* The row's last cell: the name of a function or file and, unless it is NULL, that of its caller:
- * "name < caller", foreign, in what is left of the width less `tail`, the columns of what is
- * written behind them, to what is returned. */
-FILE *listing_name(struct listing *t, const char *name, const char *caller, size_t tail);
+/* The row's last cell, foreign text in what is left of the width: what a row is of, and unless it
+ * is NULL, its caller: "name < caller". full: the function in full, which tells names apart
+ * (base/name.h); NULL = the name. tail: columns of what is written behind, to what it returns. */
+FILE *listing_name(struct listing *t, const char *name, const char *full, const char *caller,
+		   size_t tail);
 /* Where lines below the row are written: whole lines, in no column. */
 FILE *listing_below(struct listing *t);
 /* Writes the table and frees it. */

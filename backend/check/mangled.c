@@ -9,6 +9,7 @@
  */
 #include "check/internal.h"
 
+#include "base/name.h"
 #include "owners/wrappers.h"
 
 #include <stdlib.h>
@@ -137,7 +138,7 @@ static bool is_name(const char *at, const char *name, size_t given, size_t lengt
 
 bool mangled_matches(const char *pattern, const char *function)
 {
-	const char *at = wrappers_qualified(function), *rest, *name;
+	const char *at = name_qualified(function), *rest, *name;
 	size_t names = count_names(at, &rest), given, length, seen = 0;
 	struct mangled m;
 

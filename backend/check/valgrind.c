@@ -23,6 +23,7 @@
  */
 #include "check/internal.h"
 
+#include "base/name.h"
 #include "check/pattern.h"
 #include "symbols/demangle.h"
 
@@ -234,7 +235,7 @@ static const char *last_name(const char *brief)
 /* An inlined function, whose name in DWARF is the pattern. */
 static bool matches_inlined(const char *pattern, const char *brief)
 {
-	char *name = demangle_short(pattern);
+	char *name = name_brief(pattern);
 	bool hit = pattern_matches(name, last_name(brief), true);
 
 	free(name);
@@ -251,7 +252,7 @@ static bool is_bare(const char *function, const char *brief)
 
 static bool matches_bare(const char *demangled, const char *brief)
 {
-	char *name = demangle_short(demangled);
+	char *name = name_brief(demangled);
 	bool hit = !strcmp(last_name(name), brief);
 
 	free(name);
@@ -270,7 +271,7 @@ static bool matches_function(const struct rule_item *item, const struct rule_fra
 		return true;
 	if (f->libc && libc_alias(pattern, f->function))
 		return true;
-	char *brief = demangle_short(f->function);
+	char *brief = name_brief(f->function);
 	bool hit = pattern_matches(pattern, brief, true) ||
 		   (item->name ? !f->inlined && is_bare(f->function, brief) &&
 					 matches_bare(item->name, brief)

@@ -4,7 +4,7 @@
  */
 #include "diff/keys.h"
 
-#include "symbols/demangle.h"
+#include "base/name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static const char *local_key(struct join_keys *k, const char *plain, const char 
 {
 	static const char hidden[] = "(anonymous namespace)::";
 	const char *slash = file ? strrchr(file, '/') : NULL;
-	char *brief = demangle_short(plain), *text, *name = brief;
+	char *brief = name_brief(plain), *text, *name = brief;
 	const char *key = NULL;
 
 	if (!strncmp(name, hidden, sizeof hidden - 1))

@@ -179,7 +179,7 @@ int tool_owners(struct tool_call *c, struct err *err)
 	struct listing *t = listing_new(columns, 4, 0);
 	for (size_t i = 0; i < n && i < limit; i++) {
 		put_amounts(t, &list[i].amounts.sum);
-		listing_name(t, list[i].name, NULL, 0);
+		listing_name(t, list[i].name, NULL, NULL, 0);
 	}
 	listing_end(t, c->out);
 	put_rest(c->out, limit, n);
@@ -201,7 +201,7 @@ static const char *shape_word(enum shape s)
 
 static void put_site(struct listing *t, const struct site *s)
 {
-	FILE *out = listing_name(t, s->name ? s->name : "?", s->caller, 0);
+	FILE *out = listing_name(t, s->name ? s->name : "?", s->function, s->caller, 0);
 
 	if (s->flags & ROW_EXPECTED)
 		fputs(" (expected)", out);

@@ -17,6 +17,8 @@
  */
 #include "owners/wrappers.h"
 
+#include "base/name.h"
+
 #include <fnmatch.h>
 #include <memtop/wire.h>
 #include <string.h>
@@ -53,36 +55,6 @@ static const char *const anywhere[] = {
 };
 /* clang-format on */
 
-const char *wrappers_qualified(const char *function)
-{
-	const char *begin = function;
-	int nested = 0;
-
-	for (const char *c = function; *c; c++) {
-		if (*c == '<' || *c == '[')
-			nested++;
-		else if ((*c == '>' && c > function && c[-1] != '-') || *c == ']')
-			nested--;
-		if (nested > 0)
-			continue;
-		/* What follows may hold '<', '(' or spaces of its own: the name has begun
-		 * before. */
-		if (!strncmp(c, "operator", 8) &&
-		    (c == function || c[-1] == ':' || c[-1] == ' ' || c[-1] == '*' || c[-1] == '&'))
-			break;
-		if (*c == '(') {
-			if (strncmp(c, "(anonymous", 10))
-				break;
-			c = strchr(c, ')');
-			if (!c)
-				break;
-		} else if (*c == ' ') {
-			begin = c + 1;
-		}
-	}
-	return begin;
-}
-
 static bool listed(const char *const *list, const char *name)
 {
 	for (; *list; list++) {
@@ -101,7 +73,7 @@ bool wrappers_match(uint32_t module_flags, const char *function)
 		return true;
 	if (!function || !*function)
 		return false;
-	const char *qualified = wrappers_qualified(function);
+	const char *qualified = name_qualified(function);
 	/* C names have neither parameters nor versions: malloc(unsigned long) is a C++ function. */
 	return listed(anywhere, qualified);
 }

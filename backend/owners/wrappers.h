@@ -9,7 +9,5 @@
 
 /* module_flags: MTW_MODULE_*; function: demangled, NULL = unknown. */
 bool wrappers_match(uint32_t module_flags, const char *function);
-/* Where the qualified name begins in a demangled function: after its return type. */
-const char *wrappers_qualified(const char *function);
 
 #endif

@@ -6,7 +6,7 @@
 #include "query/expected.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
-#include "symbols/demangle.h"
+#include "base/name.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -120,7 +120,7 @@ static void shorten(const char *key, char out[EXPECTED_KEY_MAX])
 	out[0] = '\0';
 	if (!function || !strpbrk(function, "(<"))
 		return;
-	char *brief = demangle_short(function + 1);
+	char *brief = name_brief(function + 1);
 	snprintf(out, EXPECTED_KEY_MAX, "%.*s%s", (int)(function + 1 - key), key, brief);
 	free(brief);
 }

@@ -6,14 +6,14 @@
  */
 #include "symbols/internal.h"
 
-#include "symbols/demangle.h"
+#include "base/name.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static const char *intern_short(struct symbols *s, const char *function)
 {
-	char *brief = demangle_short(function);
+	char *brief = name_brief(function);
 	const char *name = string_pool_keep(&s->texts, brief);
 
 	free(brief);

@@ -4,6 +4,7 @@
 differ by chance, instants of one run."""
 import json
 import os
+import re
 import shutil
 
 from cli import memtop, one_line
@@ -61,6 +62,8 @@ def t_same_build_twice():
     d = diff(a, b)
     no_change(d, "build-id and offset")
     assert d["stacks"] == [] and d["unchanged"]["stacks"] > 3, d
+    text = memtop("diff", a, b).stdout  # some are alive in both, others were freed in both
+    assert re.search(r"^ +0 +[1-9]\S+ +[1-9]\S+ +\d+ unchanged\n +0 +0 +0 +\d+ more without memory$", text, re.M), text
     bias = [[m["load_bias"] for m in report(s)["modules"] if m["name"] == "prog"] for s in (a, b)]
     assert bias[0] != bias[1], "both runs were loaded at one address: nothing was tested"
     copy = temporary_folder() + "/renamed"

@@ -135,6 +135,11 @@ void draw_overlay(int role)
 	line_role = role;
 }
 
+int draw_overlaid(void)
+{
+	return line_role;
+}
+
 static int put(const struct area *a, int y, int x, int width, enum role r, enum clip how,
 	       const char *s, bool band)
 {

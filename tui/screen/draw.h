@@ -36,6 +36,7 @@ void draw_rule(const struct area *a, int y, enum role r, const char *title);
 struct area draw_box(const struct area *a, const char *title, bool focus);
 /* Until draw_overlay(-1): rows drawn carry this role's background (the selection). */
 void draw_overlay(int role);
+int draw_overlaid(void); /* the role; -1 = none */
 
 struct owner;
 enum role draw_owner_role(char letter);

@@ -53,17 +53,11 @@ static void draw_life(const struct line *l, struct cell c)
 static void draw_site(const struct line *l, struct cell c)
 {
 	const struct site *s = l->row;
-	const char *name = s->name ? s->name : "?";
-	int wide = text_width(name), room = c.w - wide - 3,
-	    caller = s->caller ? text_width(s->caller) : 0;
-
-	if (!caller || (room < caller && room < CALLER_MIN)) {
-		draw_clip(c.a, c.y, c.x, c.w, ROLE_NAME, CLIP_MIDDLE, name);
-		return;
-	}
-	draw_clip(c.a, c.y, c.x, wide, ROLE_NAME, CLIP_END, name);
-	draw_clip(c.a, c.y, c.x + wide, 3, ROLE_DIM, CLIP_END, " < ");
-	draw_clip(c.a, c.y, c.x + wide + 3, room, ROLE_PLACE, CLIP_MIDDLE, s->caller);
+	cell_name(c, &(struct cell_name){ .name = s->name ? s->name : "?",
+					  .full = s->function,
+					  .role = ROLE_NAME,
+					  .caller = s->caller,
+					  .caller_least = CALLER_MIN });
 }
 
 static const char *site_text(const struct line *l, size_t i)

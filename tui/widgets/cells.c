@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "widgets/cells.h"
 
+#include "base/name.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 static const char *prefix = "";
@@ -274,4 +277,102 @@ void cell_shape(struct cell c, const struct site *s)
 	snprintf(text, sizeof text, "%s %s", text_glyph(looks[s->shape].glyph),
 		 expected ? "expected" : looks[s->shape].name);
 	cell_text(c, expected ? ROLE_DIM : looks[s->shape].role, text);
+}
+
+#define CALLER_GAP 3 /* " < " */
+
+/* A name that waits for the others, with copies of its texts. */
+struct waiting {
+	struct cell c;
+	struct area a;
+	struct cell_name n;
+	int overlay; /* of its row: the selection's */
+};
+
+static struct {
+	struct waiting *list;
+	size_t count, room;
+	bool on;
+} waiting;
+
+/* The caller is shown where its least fits behind the whole name. */
+static bool with_caller(const struct waiting *w)
+{
+	int wanted = text_width(w->n.caller), least = w->n.caller_least;
+
+	return *w->n.caller &&
+	       text_width(w->n.name) + CALLER_GAP + (wanted < least ? wanted : least) <= w->c.w;
+}
+
+static int name_columns(const struct waiting *w)
+{
+	int wanted = text_width(w->n.caller), least = w->n.caller_least;
+
+	if (with_caller(w))
+		return w->c.w - CALLER_GAP - (wanted < least ? wanted : least);
+	return w->c.w - text_width(w->n.tail);
+}
+
+static void draw_name(const struct waiting *w, const char *text)
+{
+	struct cell c = w->c;
+
+	c.a = &w->a;
+	draw_overlay(w->overlay);
+	int used = draw_clip(c.a, c.y, c.x, c.w, w->n.role, CLIP_END, text);
+	if (with_caller(w)) {
+		draw_clip(c.a, c.y, c.x + used, CALLER_GAP, ROLE_DIM, CLIP_END, " < ");
+		used += CALLER_GAP;
+		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_PLACE, CLIP_MIDDLE, w->n.caller);
+	}
+	draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_DIM, CLIP_END, w->n.tail);
+}
+
+void names_begin(void)
+{
+	waiting.on = true;
+}
+
+void names_end(void)
+{
+	struct name_item *items = xcalloc(waiting.count + 1, sizeof *items);
+
+	for (size_t i = 0; i < waiting.count; i++) {
+		const struct waiting *w = &waiting.list[i];
+		int columns = name_columns(w);
+
+		items[i] = (struct name_item){ .name = w->n.name,
+					       .full = w->n.full,
+					       .columns = columns > 0 ? (size_t)columns : 0,
+					       .other = w->n.other };
+	}
+	names_fit(items, waiting.count, text_glyph(GLYPH_ELLIPSIS));
+	for (size_t i = 0; i < waiting.count; i++) {
+		struct cell_name *n = &waiting.list[i].n;
+
+		draw_name(&waiting.list[i], items[i].text);
+		free((char *)n->name);
+		free((char *)n->full);
+		free((char *)n->caller);
+		free((char *)n->tail);
+	}
+	draw_overlay(-1);
+	names_release(items, waiting.count);
+	free(items);
+	waiting.count = 0;
+	waiting.on = false;
+}
+
+void cell_name(struct cell c, const struct cell_name *n)
+{
+	GROW(waiting.list, waiting.room, waiting.count + 1);
+	struct waiting *w = &waiting.list[waiting.count++];
+
+	*w = (struct waiting){ .c = c, .a = *c.a, .n = *n, .overlay = draw_overlaid() };
+	w->n.name = xstrdup(n->name);
+	w->n.full = n->full ? xstrdup(n->full) : NULL;
+	w->n.caller = xstrdup(n->caller ? n->caller : "");
+	w->n.tail = xstrdup(n->tail ? n->tail : "");
+	if (!waiting.on)
+		names_end();
 }

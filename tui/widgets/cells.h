@@ -21,6 +21,22 @@ struct cell {
 	bool estimate; /* partly sampled: draws "~" before it */
 };
 
+/* A function's name in a row, as base/name.h shortens it. */
+struct cell_name {
+	const char *name; /* what is shown where there is room */
+	const char *full; /* in full; NULL = name */
+	bool other;       /* a chain, which loses its middle */
+	enum role role;
+	const char *caller; /* " < caller" behind it, cut to what is left; NULL = none */
+	int caller_least;   /* columns that it gets in any case; less: without it */
+	const char *tail;   /* behind the name, whole and dim; NULL = none */
+};
+/* Draws the name. Between names_begin() and names_end() it waits for the names of the other rows,
+ * so that two functions never read the same. */
+void cell_name(struct cell c, const struct cell_name *n);
+void names_begin(void);
+void names_end(void);
+
 /*
  * Sets the prefix of every other sum until the next call: GLYPH_AT_LEAST (still loading, so the sum
  * is a lower bound), or "". Returns the old one.

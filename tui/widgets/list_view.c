@@ -246,6 +246,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 	draw_head(t, a, &lo, sort, reverse);
 	list_fit(l, a->h - 1);
 	mouse_rows(a, 1, l, t->id, arg, focus);
+	names_begin();
 	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {
 		size_t row = l->top + (size_t)line;
 		bool here = row == l->at;
@@ -270,6 +271,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 					  text_glyph(GLYPH_HIT));
 		draw_overlay(-1);
 	}
+	names_end();
 }
 
 static int column_of_sort(const struct table *t, int sort)

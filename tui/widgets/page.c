@@ -95,7 +95,8 @@ static void draw_line(const struct page_line *l, const struct area *a, int y, en
 		draw_text(a, y, 1, r, l->text);
 		return;
 	}
-	draw_clip(a, y, 1, w->text, r, CLIP_MIDDLE, l->text);
+	cell_name((struct cell){ a, y, 1, w->text, false },
+		  &(struct cell_name){ .name = l->text, .role = r });
 	draw_clip(a, y, 1 + w->text + GAP, w->place, r, CLIP_START, l->place);
 	if (w->from)
 		draw_clip(a, y, 1 + w->text + w->place + 2 * GAP, w->from, r, CLIP_MIDDLE, l->from);
@@ -109,12 +110,14 @@ void page_draw(struct view *v, const struct area *a)
 	p->height = a->h;
 	if (p->top + (size_t)a->h > p->count)
 		p->top = p->count > (size_t)a->h ? p->count - (size_t)a->h : 0;
+	names_begin();
 	for (int y = 0; y < a->h && p->top + (size_t)y < p->count; y++) {
 		size_t i = p->top + (size_t)y;
 		if (hit(p, i))
 			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_line(&p->lines[i], a, y, hit(p, i) ? ROLE_HIT : p->lines[i].role, &w);
 	}
+	names_end();
 	if (p->top + (size_t)a->h < p->count) {
 		size_t below = p->count - p->top - (size_t)a->h;
 		char more[64];

@@ -37,9 +37,10 @@ static void put_foreign(FILE *out, const char *text)
 /* Foreign text in so many columns. */
 static void put_name(FILE *out, const char *text, size_t columns)
 {
-	char name[NAME_TEXT];
+	char *name = name_fit(text, columns, "...");
 
-	fputs(name_fit(name, text, columns, "..."), out);
+	fputs(name, out);
+	free(name);
 }
 
 #define NUMBER (FORMAT_NUMBER + 2)
@@ -206,19 +207,27 @@ static const char *last_part(const char *path)
 static void put_owner(const struct page *p, const struct diff_row *r, struct listing *t)
 {
 	(void)p;
-	fprintf(listing_name(t, r->owner, NULL, KIND_COLUMNS), "  %s", diff_kind_name(r->kind));
+	fprintf(listing_name(t, r->owner, NULL, NULL, KIND_COLUMNS), "  %s",
+		diff_kind_name(r->kind));
 }
 
 static void put_site(const struct page *p, const struct diff_row *r, struct listing *t)
 {
 	(void)p;
-	fprintf(listing_name(t, r->name ? r->name : "?", r->caller, KIND_COLUMNS), "  %s",
+	fprintf(listing_name(t, r->name ? r->name : "?", NULL, r->caller, KIND_COLUMNS), "  %s",
 		diff_kind_name(r->kind));
 }
 
 static bool is_changed(const struct diff_row *r)
 {
 	return r->kind != DIFF_SAME && !r->noise;
+}
+
+/* False: no session has memory there; all of it was freed. */
+static bool holds(const struct diff *d, const struct diff_row *r)
+{
+	return diff_mean(d, r->sums, false, d->value) > 0 ||
+	       diff_mean(d, r->sums, true, d->value) > 0;
 }
 
 struct part {
@@ -238,14 +247,18 @@ static void put_part(const struct page *p, const struct part *part)
 		{ part->column, LISTING_LEFT, 0, 4 },
 	};
 	struct listing *t = listing_new(columns, 4, COLUMNS_OF_TEXT);
-	struct diff_rest more = { 0 }, noise = { 0 }, same = { 0 };
+	struct diff_rest more = { 0 }, noise = { 0 }, same = { 0 }, none = { 0 };
 	size_t shown = 0;
 
 	fprintf(p->out, "\n%s, by change of %s\n", part->title, of[p->d->value]);
 	for (size_t i = 0; i < part->rows->count; i++) {
 		const struct diff_row *r = &part->rows->list[i];
 		if (!is_changed(r)) {
-			diff_rest_add(p->d, r->kind == DIFF_SAME ? &same : &noise, r);
+			diff_rest_add(p->d,
+				      r->kind != DIFF_SAME ? &noise
+				      : holds(p->d, r)     ? &same
+							   : &none,
+				      r);
 		} else if (shown == part->shown_max) {
 			diff_rest_add(p->d, &more, r);
 		} else {
@@ -258,10 +271,11 @@ static void put_part(const struct page *p, const struct part *part)
 	put_rest(p, &more, "more", t);
 	put_rest(p, &noise, "within the noise", t);
 	put_rest(p, &same, "unchanged", t);
+	put_rest(p, &none, "more without memory", t);
 	listing_end(t, p->out);
 }
 
-static void put_frame(const struct join_frame *f, FILE *out)
+static void put_frame(const struct join_frame *f, struct listing *t)
 {
 	char place[300] = "", number[32];
 
@@ -273,10 +287,13 @@ static void put_frame(const struct join_frame *f, FILE *out)
 		snprintf(number, sizeof number, "0x%llx", (unsigned long long)f->offset);
 	size_t room = COLUMNS_OF_TEXT - FRAME_COLUMN, tail = columns_of(place);
 	tail = tail > room / 2 ? room / 2 : tail;
-	fprintf(out, "%*s", FRAME_COLUMN, "");
-	put_name(out, f->name ? f->name : f->module ? f->module : number, room - tail);
-	put_name(out, place, tail);
-	fputc('\n', out);
+	listing_row(t);
+	put_name(listing_name(t,
+			      f->name     ? f->name
+			      : f->module ? f->module
+					  : number,
+			      NULL, NULL, tail),
+		 place, tail);
 }
 
 /* Nothing outside of main() tells anything. */
@@ -291,6 +308,8 @@ static size_t up_to_main(const struct join_frame *frames, size_t n)
 /* From the call site outwards, and what it called: the rest inside of it allocates for it. */
 static void put_frames(const struct page *p, uint32_t joined, FILE *out)
 {
+	static const struct listing_column column = { NULL, LISTING_LEFT, 0, FRAME_COLUMN };
+	struct listing *t = listing_new(&column, 1, COLUMNS_OF_TEXT);
 	struct join_frame *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	size_t n = join_frames(p->d->join, joined, frames, FRAMES_MAX), first = 0;
 
@@ -299,10 +318,13 @@ static void put_frames(const struct page *p, uint32_t joined, FILE *out)
 		first++;
 	first = first == n ? 0 : first - (first > 0);
 	for (size_t i = first; i < n && i < first + FRAMES_SHOWN; i++)
-		put_frame(&frames[i], out);
-	if (n > first + FRAMES_SHOWN)
-		fprintf(out, "%*s... %zu frame%s more\n", FRAME_COLUMN, "",
-			n - first - FRAMES_SHOWN, format_s(n - first - FRAMES_SHOWN));
+		put_frame(&frames[i], t);
+	if (n > first + FRAMES_SHOWN) {
+		listing_row(t);
+		fprintf(listing_cell(t), "... %zu frame%s more", n - first - FRAMES_SHOWN,
+			format_s(n - first - FRAMES_SHOWN));
+	}
+	listing_end(t, out);
 	free(frames);
 }
 
@@ -320,8 +342,8 @@ static void put_stack(const struct page *p, const struct diff_row *r, struct lis
 			 change(p, n, blocks, of), format_s(diff_whole(fabs(blocks))));
 	else
 		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
-	fprintf(listing_name(t, r->owner, NULL, columns_of(what) + columns_of(among)), "%s%s", what,
-		among);
+	fprintf(listing_name(t, r->owner, NULL, NULL, columns_of(what) + columns_of(among)), "%s%s",
+		what, among);
 	put_frames(p, r->stack, listing_below(t));
 }
 

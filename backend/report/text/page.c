@@ -5,6 +5,7 @@
 #include "base/name.h"
 #include "base/sanitize.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void page_put(FILE *out, const char *s)
@@ -14,12 +15,13 @@ void page_put(FILE *out, const char *s)
 
 void page_name(const struct page *p, FILE *out, const char *s, size_t columns)
 {
-	char name[NAME_TEXT];
+	char *name = p->options->full ? NULL : name_fit(s, columns, "...");
 
-	if (p->options->full)
-		page_put(out, s);
+	if (name)
+		fputs(name, out);
 	else
-		fputs(name_fit(name, s, columns, "..."), out);
+		page_put(out, s);
+	free(name);
 }
 
 void page_title(const struct page *p, const char *text)

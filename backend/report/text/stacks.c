@@ -6,6 +6,7 @@
 #include "report/text/text.h"
 
 #include "base/columns.h"
+#include "base/name.h"
 #include "owners/wrappers.h"
 #include "report/frames.h"
 
@@ -34,7 +35,7 @@ static void put_place(const struct frame_out *f, char *buf, size_t size)
 
 /* The function gets the columns that its place leaves, or a line of its own. more: frames of
  * libraries that it stands for. */
-static void frame(const struct page *p, const struct frame_out *f, size_t more, FILE *out)
+static void frame(const struct page *p, const struct frame_out *f, size_t more, struct listing *t)
 {
 	char place[1024], number[32];
 	const char *name = f->function;
@@ -50,11 +51,10 @@ static void frame(const struct page *p, const struct frame_out *f, size_t more, 
 		snprintf(place, sizeof place, "  (+%zu of std)", more);
 	taken = columns_of(place);
 	if (columns_of(name) + taken > room && !p->options->full)
-		name = wrappers_qualified(name); /* without the type that it returns */
-	fprintf(out, "%*s", INDENT, "");
-	page_name(p, out, name, room >= taken + NAME_LEAST ? room - taken : room);
-	page_put(out, place);
-	fputc('\n', out);
+		name = name_qualified(name); /* without the type that it returns */
+	listing_row(t);
+	page_put(listing_name(t, name, f->function, NULL, room >= taken + NAME_LEAST ? taken : 0),
+		 place);
 }
 
 /* The C++ and Rust libraries' own: by name, or by file where an inlined function has a bare name.
@@ -62,7 +62,7 @@ static void frame(const struct page *p, const struct frame_out *f, size_t more, 
 static bool internal(const struct frame_out *f)
 {
 	static const char *const spaces[] = { "std::", "__gnu_cxx::", "core::", "alloc::" };
-	const char *name = f->function ? wrappers_qualified(f->function) : "";
+	const char *name = f->function ? name_qualified(f->function) : "";
 
 	for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
 		if (!strncmp(name, spaces[i], strlen(spaces[i])))
@@ -84,6 +84,8 @@ static size_t run_of(const struct page *p, const struct frame_out *frames, size_
 static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames,
 		  FILE *out)
 {
+	static const struct listing_column column = { NULL, LISTING_LEFT, 0, INDENT };
+	struct listing *t = listing_new(&column, 1, p->options->full ? 0 : COLUMNS_OF_TEXT);
 	size_t n = report_stack_frames(p->report, s->stack, frames, FRAMES_MAX), i = 0;
 	size_t lines = p->options->full ? FRAMES_MAX : FRAMES_SHOWN;
 
@@ -92,14 +94,19 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 		const struct frame_out *f = &frames[i + run - 1];
 		/* Skips the frame that stands for the missing rest. */
 		if (f->has_offset || f->address || f->module)
-			frame(p, f, run - 1, out);
+			frame(p, f, run - 1, t);
 		i += run;
 	}
-	if (n > i)
-		fprintf(out, "%*s... %zu frame%s more\n", INDENT, "", n - i, format_s(n - i));
+	if (n > i) {
+		listing_row(t);
+		fprintf(listing_cell(t), "... %zu frame%s more", n - i, format_s(n - i));
+	}
 	uint32_t truncated = report_truncated(p->report, s->stack);
-	if (truncated)
-		fprintf(out, "%*s(ends early: %s)\n", INDENT, "", report_truncation(truncated));
+	if (truncated) {
+		listing_row(t);
+		fprintf(listing_cell(t), "(ends early: %s)", report_truncation(truncated));
+	}
+	listing_end(t, out);
 }
 
 /* "     14.0M  in 12 blocks, owner libx.so", and the frames below. */

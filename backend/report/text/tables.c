@@ -27,7 +27,7 @@ void text_libraries(const struct page *p)
 		page_amounts(t, &list[i].amounts.sum, list[i].amounts.sampled);
 		if (p->holders.all)
 			fprintf(listing_cell(t), "%zu", holders_of_owner(&p->holders, &list[i]));
-		listing_name(t, list[i].name, NULL, 0);
+		listing_name(t, list[i].name, NULL, NULL, 0);
 	}
 	page_rest(p, t, n - shown, &more, "libraries");
 	listing_end(t, p->out);
@@ -83,7 +83,7 @@ static void put_site(const struct page *p, const struct site *s, const struct ag
 	page_amounts(t, &s->amounts.sum, s->amounts.sampled);
 	if (p->holders.all)
 		fprintf(listing_cell(t), "%zu", holders_of_site(&p->holders, s->leaf));
-	out = listing_name(t, s->name ? s->name : "?", NULL, 0);
+	out = listing_name(t, s->name ? s->name : "?", s->function, NULL, 0);
 	if (!p->options->full) {
 		out = listing_below(t);
 		fputs("            ", out);

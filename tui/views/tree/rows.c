@@ -66,11 +66,18 @@ static void name_cell(const struct line *l, struct cell c)
 		tail[0] = 0, wide = 0;
 	const char *name =
 		r->folded > 1 ? chain_part(r, room - wide, chain, sizeof chain) : r->name;
+	struct cell at = { c.a, c.y, c.x + 2, room, false };
 	/* The chain of an inverted tree begins with its most important function. */
-	enum clip how =
-		(r->folded > 1 && name == r->name) || r->flags & ROW_REST ? CLIP_END : CLIP_MIDDLE;
-	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);
-	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
+	if ((r->folded > 1 && name == r->name) || r->flags & ROW_REST) {
+		int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, CLIP_END, name);
+		draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
+	} else {
+		cell_name(at, &(struct cell_name){ .name = name,
+						   .full = r->function,
+						   .other = r->folded > 1,
+						   .role = role,
+						   .tail = tail });
+	}
 }
 
 /* NULL: none, or it is not known. */

@@ -87,11 +87,11 @@ TEST(names_get_what_the_other_columns_leave)
 	struct listing *t = listing_new(columns, 3, 33);
 
 	put(t, "1", "a");
-	fputs("  new", listing_name(t, "a_function_with_a_long_name", NULL, 5));
+	fputs("  new", listing_name(t, "a_function_with_a_long_name", NULL, NULL, 5));
 	put(t, "1234567890", "a");
-	fputs("  new", listing_name(t, "short", NULL, 5));
+	fputs("  new", listing_name(t, "short", NULL, NULL, 5));
 	put(t, "1", "a");
-	listing_name(t, "f", "main", 0);
+	listing_name(t, "f", NULL, "main", 0);
 	check(t, "      SIZE  KIND NAME\n"
 		 "         1  a    a_fu...name  new\n"
 		 "1234567890  a    short  new\n"
@@ -103,11 +103,11 @@ TEST(a_caller_gets_half_at_least)
 	struct listing *t = listing_new(columns, 3, 36);
 
 	put(t, "1", "a");
-	listing_name(t, "a_function_with_a_long_name", "its_caller_with_another", 0);
+	listing_name(t, "a_function_with_a_long_name", NULL, "its_caller_with_another", 0);
 	put(t, "1", "a");
-	listing_name(t, "a_function_with_a_long_name", "main", 0);
+	listing_name(t, "a_function_with_a_long_name", NULL, "main", 0);
 	put(t, "1", "a");
-	listing_name(t, "fun", "its_caller_with_another", 0);
+	listing_name(t, "fun", NULL, "its_caller_with_another", 0);
 	check(t, "  SIZE  KIND NAME\n"
 		 "     1  a    a_fu...ame < its_...her\n"
 		 "     1  a    a_funct...g_name < main\n"
@@ -120,13 +120,13 @@ TEST(foreign_names_are_cleaned_and_whole_without_a_width)
 	char name[6000], wanted[7000];
 
 	put(t, "1", "a");
-	listing_name(t, "a\033[31m\nb", "c\001", 0);
+	listing_name(t, "a\033[31m\nb", NULL, "c\001", 0);
 	check(t, "  SIZE  KIND NAME\n     1  a    a?[31m?b < c?\n");
 	memset(name, 'n', sizeof name - 1);
 	name[sizeof name - 1] = 0;
 	t = listing_new(columns, 3, 0);
 	put(t, "1", "a");
-	listing_name(t, name, NULL, 0);
+	listing_name(t, name, NULL, NULL, 0);
 	snprintf(wanted, sizeof wanted, "  SIZE  KIND NAME\n     1  a    %s\n", name);
 	check(t, wanted);
 }

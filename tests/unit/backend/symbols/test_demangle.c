@@ -2,12 +2,13 @@
  *
  * test_demangle.c - names as in the source code.
  */
+#include "base/name.h"
 #include "check.h"
 #include "symbols/demangle.h"
 
 static void expect(const char *raw, const char *full, const char *brief)
 {
-	char *name = demangle(raw), *cut = demangle_short(name);
+	char *name = demangle(raw), *cut = name_brief(name);
 
 	CHECK_STR(name, full);
 	CHECK_STR(cut, brief);
@@ -61,18 +62,4 @@ TEST(rust_names)
 	       "4drop17h0123456789abcdefE",
 	       "<alloc::vec::Vec<T> as core::ops::Drop>::drop", "alloc::vec::Vec::drop");
 	expect("_RNvC6_123foo3bar", "123foo::bar", "123foo::bar");
-}
-
-TEST(odd_names_end)
-{
-	static const char *const odd[] = { "<",        ">",  "(",    ")",           "a<b",
-					   "a(b",      "{",  "}",    "operator",    "operator<",
-					   "a<b(c>d)", "->", "((((", "<<<<>>>>",    "decltype(",
-					   "decltype", " ",  "a  b", "f() const::", "<as>::x" };
-
-	for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-		char *s = demangle_short(odd[i]);
-		CHECK(*s);
-		free(s);
-	}
 }
