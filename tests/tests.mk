@@ -32,7 +32,7 @@ $(UNIT_A): $(B)/%: %.c tests/check.h $(AGENT_CODE)
 
 # What threads publish to each other, under ThreadSanitizer, in one piece.
 ORDER_SRC := $(addprefix agent/,record/slots.c record/cost.c record/peak.c unwind/stacks.c base/arena.c base/pages.c base/prim_linux.c base/stretch.c record/thread.c base/thread_list.c base/self.c base/state.c base/wiped.c linked/libc.c \
-	hooks/gate.c $(addprefix live/,live.c leaves.c regions.c origins.c ticks.c scan.c collect.c passed.c session.c sampled.c))
+	hooks/gate.c $(addprefix live/,live.c leaves.c regions.c origins.c ticks.c scan.c reclaim.c quiescence.c session.c sampled.c))
 $(UNIT_ORDER): $(B)/%: %.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread

@@ -190,8 +190,6 @@ void *mt_area_map(size_t bytes, size_t align, int prot, int flags, int fd)
 	return (void *)(p ? p : map_guarded(bytes, align, prot, flags, fd));
 }
 
-/* --- memory */
-
 static void advise(const void *p, size_t bytes, int advice)
 {
 	mt_prim_call(SYS_madvise, (long)p, (long)bytes, advice, 0, 0, 0);

@@ -55,7 +55,7 @@ struct bounds {
 
 #define KNOWN 4
 
-struct site; /* unwind/fp_proof.c */
+struct site; /* unwind/fp_evidence.c */
 
 /* The stacks met last, newest first. Bounds of a stack that is not native hold for one capture
  * only. */

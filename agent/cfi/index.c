@@ -53,8 +53,6 @@ struct chain {
 static struct cfi_index none;
 static struct cfi_index no_room = { .cut = true };
 
-/* --- records */
-
 /* Can all up to `to` be read? */
 static bool reach(struct chain *ch, uintptr_t to)
 {
@@ -114,8 +112,6 @@ static uint32_t count_fdes(struct chain *ch)
 		count++;
 	return count > ch->others ? count : 0;
 }
-
-/* --- the index */
 
 static void swap(int32_t (*e)[2], uint32_t a, uint32_t b)
 {
@@ -194,8 +190,6 @@ static struct cfi_index *index_from(const struct module *m, uintptr_t from, uint
 		*vain += first.records;
 	return count ? make_index(&again, count) : NULL;
 }
-
-/* --- the search */
 
 /* The words of a CIE of compilers: its length, 0, a version, "z...", "eh" or "". */
 static bool looks_like_cie(uintptr_t at)

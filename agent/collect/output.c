@@ -93,7 +93,7 @@ void viewer_close(struct server *s, struct viewer *v)
 
 	if (v->state == VIEWER_FREE)
 		return;
-	s->lingering.last_taken |= v->final && !v->out_len;
+	s->last_taken |= v->final && !v->out_len;
 	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
 	if (v->list)
 		memory_unmap(v->list, v->list_bytes);

@@ -18,7 +18,7 @@
  */
 #include "collect/peak_snapshot.h"
 #include "base/conf.h"
-#include "collect/breath.h"
+#include "collect/walk_pause.h"
 #include "collect/memory.h"
 #include "collect/output.h"
 #include "collect/server.h"
@@ -102,10 +102,10 @@ static bool take_page(struct server *s, uint32_t number, uint32_t page)
 static bool take_pages(struct server *s, uint32_t number)
 {
 	uint32_t pages = (mt_slots_count() + PAGE_SLOTS - 1) / PAGE_SLOTS, walk = s->peak.walk;
-	struct breath breath = { 0, 0 };
+	struct walk_pause pause = { 0, 0 };
 
 	for (uint32_t i = SLOT_ROOT / PAGE_SLOTS; i < pages; i++) {
-		breath_take(s, &breath, PAGE_SLOTS);
+		walk_pause_take(s, &pause, PAGE_SLOTS);
 		if (s->peak.walk != walk || !take_page(s, number, i))
 			return false;
 	}

@@ -1,36 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.h - the process beside the target: its state, and the map of its files.
+ * server.h - the process beside the target: what it keeps of the target, and the map of its
+ * collectors. server/service.h has the state of its loop and address.
  *
- *   server/start.c            target side: starts it, asks it for marks, tells it of exec and exit
- *   server/seccomp_probe.c    target side: would a filter of system calls kill it?
- *   server/loop.c             its main loop: poll, ticks
- *   server/target_exit.c      end of the target, exec
- *   server/privileges.c       follows the target when it gives up rights
- *   server/detach.c           removes the agent from the target
  *   collect/coverage.c        whether each module's calls are hooked
- *   server/linger.c           the board's record; stays for memtop
- *   server/listen.c           socket names and who may connect
  *   collect/proc.c            figures from /proc
  *   collect/sums.c            counters -> central sums with a change number; threads, modules
- *   server/handshake.c        connections that are not viewers yet: greeting, proof
- *   server/viewer.c           one connection: bytes, frames from it
- *   server/dump.c             session files without a viewer
- *   dump/say.c                ... whether they are wanted, room for one, and why one failed
- *   server/signals.c          target side: signals that ask for one, or for a window
- *   dump/session.c            ... the file
- *   dump/zstd_raw.c           ... its blocks
- *   server/commands.c         carries out those frames' requests
- *   encode/encode.c           state -> frames, first the small kinds
- *   encode/encode_slots.c     slots with their paths
  *   collect/marks.c           epochs, and what was live at their marks
  *   collect/history.c         thinned totals
  *   collect/samples.c         instants that growth is judged by
  *   collect/stops.c           when the target could not run
  *   collect/peak_snapshot.c   the counters at the peak
  *   collect/slot_snapshots.c  live by slot at marks and samples
- *   scan/scan.c               threads and ages out of the live map
- *   collect/cohorts.c         ... by slot
+ *   collect/cohorts.c         threads and ages out of the live map (scan/scan.c), by slot
  *
  * All but server/start.c, server/seccomp_probe.c and server/signals.c run in the server only,
  * which is one thread: no locks, and no atomics except in `struct shared`. That thread is not the C
@@ -58,13 +40,7 @@
 #include "collect/viewer.h"
 #include <memtop/wire.h>
 
-#define LISTEN_NAMES 8             /* suffixes tried for a name that is taken */
 #define SCRATCH_BYTES (192u << 10) /* one payload while it is made */
-
-/* Identity of a file. All 0: none. */
-struct file_id {
-	uint64_t device, inode;
-};
 
 /* A process's rights, from /proc/PID/status. */
 struct rights {
@@ -73,25 +49,6 @@ struct rights {
 	uint64_t inheritable, permitted, effective, bounding; /* capabilities */
 	uint32_t filters; /* of system calls; 0 where the kernel does not count them */
 	bool filtered;
-};
-
-struct handshakes;
-
-/* The address for viewers: server/listen.c. */
-struct listening {
-	/* set by the target before the server starts, then immutable */
-	/* sun_path of each try, [0] '@' for abstract; "" = no more */
-	char names[LISTEN_NAMES][112];
-	int port; /* TCP port, 0 = none */
-	char token[MTW_TOKEN_MAX + 1];
-
-	int fd;
-	int name_at;       /* index of the bound one in names[] */
-	struct file_id at; /* ... where it is a path */
-	bool given_up;
-	bool said;         /* why it is bound nowhere */
-	uint64_t until_ns; /* how long to retry the first name */
-	uint64_t next_ns;
 };
 
 /* The target and its end: server/target_exit.c; its figures: collect/proc.c. */
@@ -126,58 +83,26 @@ struct privileges {
 	bool user_is_fixed;
 };
 
-/* The session is over, and memtop may still fetch the final state: server/linger.c. */
-struct lingering {
-	bool is;
-	bool last_taken; /* a viewer has it */
-	uint64_t until_ns;
-};
-
-/* Session files written without a viewer: server/dump.c. */
-struct dumps {
-	char folder[256]; /* of the program when the server started, for a relative dump_to= */
-	uint32_t number;  /* of the last one */
-	uint64_t live;    /* at the last one for growth; before it 0, or what a fork inherited */
-	bool begun, rss_over; /* growth was looked at; the last pass was above dump_on_rss= */
-	bool asked;           /* the signal came */
-	bool busy;            /* one is being written */
-	bool late;            /* the program ended meanwhile, and its end asks for one */
-	long said;            /* the failure that was reported last */
-	void *room;           /* addresses that a dump gets; NULL: given away */
-	struct file_id program_stderr; /* what descriptor 2 was at the start */
-};
-
-/* A viewer requested a detach: server/detach.c. */
-struct leaving {
-	bool asked;
-	uint64_t until_ns; /* ... and gets a refusal after that time */
-};
+struct service;
+struct dumps;
 
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
-	bool thread_mode;  /* a raw thread of the target */
-	bool shares_files; /* ... with its descriptors, until it has unshared them */
-	bool is_child; /* a process, made the target's child, because the target inherits orphans */
-	bool dies_along; /* may end with the target: a thread, or in a pid namespace */
+	bool thread_mode; /* a raw thread of the target */
+	bool dies_along;  /* may end with the target: a thread, or in a pid namespace */
 
-	int signal_fd;
-	bool over; /* the target is gone, or the agent detached; the state is final */
-	uint64_t over_ns, next_second_ns, next_tick_ns;
-	uint64_t next_unread_ns; /* when viewers' unread_s are next counted */
-	uint64_t limit_next_ns;  /* when the limit of processor time moves on */
+	bool over;       /* the target is gone, or the agent detached; the state is final */
+	bool last_taken; /* a viewer has the final state */
 	uint64_t start_unix_ns;
-	void (*breathe)(struct server *s); /* inside long work: sockets and ticks, no commands */
+	/* inside long work: sockets and ticks, no commands */
+	void (*serve_meanwhile)(struct server *s);
 
 	struct target target;
 	struct privileges privileges;
-	struct listening listening;
-	struct handshakes *door; /* server/handshake.c */
 	struct session_state state;
-	struct lingering lingering;
-	struct leaving leaving;
-	struct dumps dumps;
-	bool window; /* window_signal= began one */
+	struct dumps *dumps;     /* dump/preconditions.h */
+	struct service *service; /* the rest, which server/ alone knows: server/service.h */
 
 	struct proc_figures figures;
 	struct options options;

@@ -72,8 +72,6 @@ MT_FORK_CODE static bool change(struct board_record *r, uint32_t from, uint32_t 
 	return true;
 }
 
-/* --- the mapping */
-
 static bool is_board(const struct board_head *b, uint64_t bytes)
 {
 	return !memcmp(b->magic, BOARD_MAGIC, sizeof(b->magic)) && b->version == BOARD_VERSION &&
@@ -124,8 +122,6 @@ MT_FORK_CODE bool mt_board_is(void)
 	return board && !atomic_load_explicit(&board->xclosed, memory_order_relaxed);
 }
 
-/* --- claiming */
-
 static void clear(struct board_record *r)
 {
 	size_t from = offsetof(struct board_record, pid);
@@ -173,8 +169,6 @@ MT_FORK_CODE static void set_name(struct board_record *r, const char *path)
 
 	mt_format(r->name, sizeof(r->name), "%s", slash ? slash + 1 : path);
 }
-
-/* --- figures */
 
 MT_FORK_CODE static void put_figures(struct board_record *r, const struct board_figures *f,
 				     bool exact)
@@ -262,8 +256,6 @@ uint64_t mt_board_linger_ns(void)
 {
 	return claimed(mine) && mt_board_is() ? board->linger_ns : 0;
 }
-
-/* --- a life */
 
 /* RECORD of a value "/proc/PID/fd/N:RECORD"; BOARD_NONE = none. */
 static uint32_t record_of(const char *colon)
@@ -385,8 +377,6 @@ MT_FORK_CODE void mt_board_exits(unsigned how, uint32_t status, bool final)
 		change(r, BOARD_RUNNING, BOARD_ENDED);
 }
 
-/* --- the server */
-
 static void put_text(char *to, size_t size, const char *text)
 {
 	if (text && strncmp(to, text, size))
@@ -435,8 +425,6 @@ void mt_board_lingered(void)
 	r->lingers = 0;
 	changed();
 }
-
-/* --- exec and spawn */
 
 unsigned mt_board_reach(bool told)
 {

@@ -77,8 +77,6 @@ static struct {
 	struct claim claim;
 } outer;
 
-/* --- what the caller passes */
-
 static bool may_read(struct follow *f, const void *at)
 {
 	uintptr_t page = (uintptr_t)at / PROBE_BYTES, *known = &f->page[page % FOLLOW_PAGES];
@@ -177,8 +175,6 @@ void mt_follow_init(void)
 #endif
 	(void)len;
 }
-
-/* --- whether */
 
 static bool follows_children(void)
 {
@@ -387,8 +383,6 @@ bool mt_follow_shell(struct follow *f, const char *command)
 	return f->with;
 }
 
-/* --- the call */
-
 void mt_follow_go(struct follow *f)
 {
 	if (f->told)
@@ -439,8 +433,6 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid)
 		mt_board_spawned(f->claim, *pid, f->why, f->with);
 	return rc;
 }
-
-/* --- the environment */
 
 static bool is_ours(struct follow *f, const char *var)
 {

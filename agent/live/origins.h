@@ -15,7 +15,7 @@
  *      these numbers it may give back those of an earlier tick, those whose origin was never
  *      written, and those of the round before: a word has the low bit of its round, so one that
  *      stays in use for longer is passed over in every second round;
- *   2. sees each thread outside its guard after a memory barrier of all (mt_live_passed());
+ *   2. sees each thread outside its guard after a memory barrier of all (mt_live_quiescent());
  *   3. marks the numbers in all small leaves, some leaves at a time;
  *   4. gives back the candidates without a mark.
  * A candidate that is in the map in 4 was there all through 3. For no thread enters one after 2: a
@@ -65,7 +65,7 @@ uint32_t mt_origins_entry(struct counter_page *page, slot_id slot, uint64_t born
 uint32_t mt_origins_entry_of_one(const struct thread *t, slot_id slot); /* ... of one block */
 void mt_origins_restart(void);                                          /* no thread counts */
 
-/* The rest is for the server thread, and live/collect.c. */
+/* The rest is for the server thread, and live/reclaim.c. */
 struct round {
 	uint32_t end;  /* the numbers below it had been handed out when it began */
 	uint32_t tick; /* the tick then */

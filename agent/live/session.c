@@ -4,7 +4,7 @@
  */
 #include "live/session.h"
 #include "base/compiler.h"
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "live/leaves.h"
 #include "live/origins.h"
 #include "live/ticks.h"
@@ -24,5 +24,5 @@ void mt_live_restart(void)
 	mt_live_leaves_restart();
 	mt_origins_restart();
 	mt_live_ticks_restart();
-	mt_live_collect_restart();
+	mt_live_reclaim_restart();
 }

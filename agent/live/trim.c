@@ -50,7 +50,7 @@
 #include "base/thread_list.h"
 #include "live/leaves.h"
 #include "live/live_fast.h"
-#include "live/passed.h"
+#include "live/quiescence.h"
 
 #define PAUSE_NS 1000000000u    /* between looks, and between the two at a page */
 #define WORTH_BYTES (16u << 20) /* of blocks that went */
@@ -98,7 +98,7 @@ static bool close_region(const struct used *u)
 	if (u->kind == LEAF_EVEN)
 		mt_live_place_leave(places(), u->start);
 	mt_era_next();
-	if (mt_live_passed())
+	if (mt_live_quiescent())
 		return true;
 	open_again(u);
 	return false;

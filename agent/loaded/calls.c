@@ -62,8 +62,6 @@ __attribute__((visibility("hidden"))) void *__dso_handle = &__dso_handle;
 __asm__(BEGIN("mt_call_first") FIRST END("mt_call_first"));
 LIBC_CALLS(JUMP)
 
-/* --- where the C library has none */
-
 static long zero(void)
 {
 	return 0;

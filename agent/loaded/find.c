@@ -55,8 +55,6 @@ static const char *const names[LIB_LOADER] = {
 #endif
 };
 
-/* --- the loader */
-
 #if (defined(__x86_64__) || defined(__aarch64__)) && !defined(__BIONIC__)
 #define HAS_DESCRIPTORS
 /* Nobody uses it: an access of another kind would let the linker leave the descriptor out. */
@@ -148,8 +146,6 @@ static void find_loader(struct object *o)
 #endif
 }
 
-/* --- the list of loaded objects */
-
 #ifdef __BIONIC__
 /* Only the program says where the list is. */
 static const struct r_debug *find_list(const struct object *loader)
@@ -224,8 +220,6 @@ bool mt_libc_foreign(const char *name, const void *f)
 	return f != NULL;
 }
 
-/* --- variables */
-
 struct variable {
 	const char *name;
 	void *at;
@@ -265,8 +259,6 @@ static void find_variables(void)
 	mt_libc___libc_stack_end = mt_libc_own("__libc_stack_end");
 	mt_libc_program_invocation_short_name = variable(&libc, "__progname", "__progname");
 }
-
-/* --- the clock */
 
 #if UINTPTR_MAX > UINT32_MAX
 static int kernel_clock(clockid_t clock, struct timespec *ts)

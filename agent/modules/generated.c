@@ -3,8 +3,8 @@
  * generated.c - the executable ranges of memory, as the server last read them in /proc/self/maps
  * (proc(5)).
  *
- * Hooks look up return addresses outside every module (unwind/fp_proof.c), and open no file. So the
- * server reads the list once a second while hooks use it. It writes the ranges into a table, by
+ * Hooks look up return addresses outside every module (unwind/fp_evidence.c), and open no file. So
+ * the server reads the list once a second while hooks use it. It writes the ranges into a table, by
  * address, and joins neighbours of one kind. It writes two tables in turn. A reader that sleeps
  * until its table is written again sees the table's number change, and answers UNKNOWN.
  */

@@ -112,8 +112,6 @@ static uint32_t flags_of(const struct module *m)
 	return flags;
 }
 
-/* --- what is there now */
-
 /* A static program's libc cannot be asked before it has set itself up, and knows of one object. */
 static bool loader_answers(void)
 {
@@ -390,8 +388,6 @@ void mt_maps_invalidate(void)
 	atomic_fetch_add_explicit(&mt_maps_suspicion, 1, memory_order_release);
 	mt_era_next();
 }
-
-/* --- the loader's list */
 
 /* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it.
  * Without one it stays. */

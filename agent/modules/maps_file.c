@@ -25,8 +25,6 @@
 #define HEADERS_MAX 64u
 #define LEAD_PAGES 64 /* between a bias and the first segment */
 
-/* --- finding the headers */
-
 static bool covers(const struct mt_headers *h, uintptr_t addr)
 {
 	const ElfW(Phdr) *ph = h->at;
@@ -120,8 +118,6 @@ struct mt_headers mt_maps_program_headers(void)
 	h.bias = getauxval(AT_ENTRY) - elf->e_entry;
 	return h;
 }
-
-/* --- what they say */
 
 bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end)
 {

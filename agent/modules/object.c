@@ -423,8 +423,6 @@ void mt_object_each_symbol(const struct object *o, const char *name,
 		visit(arg, s);
 }
 
-/* --- what was relocated */
-
 struct walk {
 	const struct object *o;
 	void (*visit)(void *arg, const char *name, void **slot);

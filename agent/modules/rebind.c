@@ -74,8 +74,6 @@ static bool protect(const void *p, size_t bytes, int how)
 			    0, 0) == 0;
 }
 
-/* --- what is looked up from now on */
-
 /* A symbol's value is one word: a concurrent lookup finds the old or the new one. */
 static bool set_value(const struct object *o, ElfW(Sym) * s, const void *f)
 {
@@ -162,8 +160,6 @@ static void name_object(struct work *w)
 			mt_object_each_symbol(w->o, w->list[i].name, name_symbol, &n);
 	}
 }
-
-/* --- what was bound before */
 
 static bool bind_slot(const struct object *o, void **slot, void *from, void *to)
 {

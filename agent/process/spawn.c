@@ -68,8 +68,6 @@ static char *user;   /* the user's own LD_PRELOAD entry in it */
 
 static void forked(void);
 
-/* --- the lock */
-
 /* False: this thread has it already, and this is a signal handler. It is held for microseconds. */
 static bool lock(void)
 {
@@ -101,8 +99,6 @@ static bool lock_if_on(void)
 
 	return state != AGENT_EARLY && state != AGENT_OFF && lock();
 }
-
-/* --- posix_spawn */
 
 /* Declared without the system headers: Android's leave posix_spawn() out below API level 28. */
 typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
@@ -142,8 +138,6 @@ MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, cons
 	return spawn(mt_reals.posix_spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv,
 		     envp);
 }
-
-/* --- environ, while libc starts a shell */
 
 /* Room for a copy; reuses one that has not been swapped in for COPIES turns. NULL: no memory. */
 static char **room_for(size_t bytes)
@@ -300,8 +294,6 @@ void mt_environ_leave(void *entered)
 	call;                                                                                      \
 	pthread_cleanup_pop(1)
 #endif
-
-/* --- the program's changes of its environment */
 
 static bool change_begins(void)
 {

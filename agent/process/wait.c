@@ -55,8 +55,6 @@ MT_COLD static uint64_t look(void)
 	return mt_reals.wrapped ? 0 : left;
 }
 
-/* --- waits in two parts */
-
 static struct timespec span(uint64_t ns)
 {
 	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
@@ -318,8 +316,6 @@ static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
 	errno = kept;
 	return mt_reals.sigwait(mask, sig);
 }
-
-/* --- the hooks */
 
 /* Dormant, or forked past the hooks and not yet aware of it. */
 MT_COLD static bool closed(void)

@@ -38,8 +38,6 @@ static struct {
 	double base, floor;
 } whole, left_out;
 
-/* --- the base and the floor */
-
 #define DEPTH 10 /* pairs of its stack */
 
 /* A thread with one stack and one block, outside of the list of all. */
@@ -188,8 +186,6 @@ void mt_cost_calibrate(void)
 	left_out.floor = alone(b, one_left_out, NULL);
 	mt_prim_unmap(b, sizeof(*b));
 }
-
-/* --- the sum */
 
 static uint64_t whole_events(const struct thread *t)
 {

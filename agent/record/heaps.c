@@ -73,8 +73,6 @@ static list *_Atomic xtable;
 static struct chunk *_Atomic xchunks;
 static struct named *_Atomic xnamed[HEAPS_MAX + 1]; /* by number, from 1 */
 
-/* --- names */
-
 /* The name as viewers and filters read it: no path, no control characters. */
 static void call(struct named *n, const char *name)
 {
@@ -131,8 +129,6 @@ code_id mt_heaps_code(unsigned number)
 {
 	return atomic_load_explicit(&xnamed[number], memory_order_acquire)->code;
 }
-
-/* --- blocks */
 
 MT_COLD static list *make_table(void)
 {

@@ -11,7 +11,7 @@
  */
 #include "scan/scan.h"
 #include "collect/bits.h"
-#include "collect/breath.h"
+#include "collect/walk_pause.h"
 #include "collect/cohorts.h"
 #include "collect/memory.h"
 #include "collect/output.h"
@@ -43,7 +43,7 @@ struct work {
 	struct server *s;
 	const uint64_t *slots;
 	struct cohorts *cohorts; /* NULL = not asked for */
-	struct breath breath;
+	struct walk_pause pause;
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
 
@@ -58,7 +58,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	struct work *w = arg;
 
 	(void)addr;
-	breath_take(w->s, &w->breath, 1);
+	walk_pause_take(w->s, &w->pause, 1);
 	uint64_t weight = mt_filter_weight(b);
 	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
 	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))

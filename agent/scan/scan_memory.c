@@ -21,7 +21,7 @@
 #include "base/msg.h"
 #include "base/prim_linux.h"
 #include "base/thread_list.h"
-#include "collect/breath.h"
+#include "collect/walk_pause.h"
 #include "collect/memory.h"
 #include "collect/proc.h"
 #include "collect/server.h"
@@ -68,7 +68,7 @@ struct walk {
 	struct server *s;
 	struct region *region; /* by address */
 	uint32_t count, room, last;
-	struct breath breath;
+	struct walk_pause pause;
 	bool glibc;
 	bool reported; /* blocks of named heaps: malloc's sizes and limits are not theirs */
 	bool weighed;  /* some blocks stand for others, which may lie elsewhere */
@@ -242,7 +242,7 @@ static bool read_regions(struct walk *w)
 		return false;
 	while (good && next_line(w)) {
 		char c = w->line[0];
-		breath_take(w->s, &w->breath, LINE_STEPS);
+		walk_pause_take(w->s, &w->pause, LINE_STEPS);
 		if ((c >= '0' && c <= '9') || (c >= 'a' && c <= 'f')) {
 			r = classify(w, w->line);
 		} else if (starts(w->line, "Rss:") && r.end) {
@@ -279,7 +279,7 @@ static void look(struct walk *w, const struct region *r, uintptr_t from)
 {
 	size_t page = mt_prim_page_bytes(), most = WINDOW_PAGES * page;
 
-	breath_take(w->s, &w->breath, WINDOW_PAGES);
+	walk_pause_take(w->s, &w->pause, WINDOW_PAGES);
 	w->window = from & ~(page - 1);
 	w->window_end = r->end - w->window < most ? r->end : w->window + most;
 	memset(w->there, 0, sizeof(w->there));
@@ -362,7 +362,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	uintptr_t end = addr + (b->size ? b->size : 1);
 	uint64_t weight = mt_filter_weight(b);
 
-	breath_take(w->s, &w->breath, 1);
+	walk_pause_take(w->s, &w->pause, 1);
 	if (ended_meanwhile(w) || end < addr)
 		return;
 	w->weighed |= weight != 1;

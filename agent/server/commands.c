@@ -15,7 +15,7 @@
 #include "collect/memory.h"
 #include "collect/output.h"
 #include "scan/scan.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/viewer.h"
 #include "modules/maps.h"
 #include "modules/real.h"
@@ -160,7 +160,7 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	}
 	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->marks.mark[id].name);
 	viewers_notice(&s->notices, v->index, -1, text);
-	s->next_tick_ns = 0;
+	s->service->next_tick_ns = 0;
 	return true;
 }
 

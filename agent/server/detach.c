@@ -14,7 +14,7 @@
 #include "base/state.h"
 #include "collect/memory.h"
 #include "collect/output.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/viewer.h"
 #include "live/session.h"
 #include "modules/hook_list.h"
@@ -36,11 +36,11 @@ void detach_ask(struct server *s, struct viewer *v)
 			"this agent was loaded when the program started; it cannot be taken out");
 		return;
 	}
-	if (s->leaving.asked || s->over)
+	if (s->service->leaving.asked || s->over)
 		return;
-	s->leaving.asked = true;
-	s->leaving.until_ns = server_now() + LEAVE_PATIENCE_NS;
-	s->next_tick_ns = 0;
+	s->service->leaving.asked = true;
+	s->service->leaving.until_ns = server_now() + LEAVE_PATIENCE_NS;
+	s->service->next_tick_ns = 0;
 }
 
 /* False: not now, a library is being loaded or unloaded. */
@@ -60,17 +60,17 @@ bool detach_check(struct server *s)
 	char text[NOTICE_MAX];
 	struct rebound done = { .slots = 0 };
 
-	if (atomic_load(&s->shared->xleave) && !s->leaving.asked) {
-		s->leaving.asked = true;
-		s->leaving.until_ns = UINT64_MAX;
+	if (atomic_load(&s->shared->xleave) && !s->service->leaving.asked) {
+		s->service->leaving.asked = true;
+		s->service->leaving.until_ns = UINT64_MAX;
 	}
-	if (!s->leaving.asked)
+	if (!s->service->leaving.asked)
 		return false;
 	/* An attach that failed half way has put nothing in place. */
 	bool nothing = atomic_load(&s->shared->xleave) && atomic_load(&mt_state) == AGENT_OFF;
 	if (!take_hooks_out(&done) && !nothing) {
-		if (server_now() > s->leaving.until_ns) {
-			s->leaving.asked = false;
+		if (server_now() > s->service->leaving.until_ns) {
+			s->service->leaving.asked = false;
 			viewers_notice(&s->notices, -1, -1,
 				       "the agent was not taken out: a library is just being "
 				       "loaded or unloaded; try again");

@@ -23,7 +23,7 @@
 #include "dump/session.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 #include "record/peak.h"
 #include "server/privileges.h"
 #include "server/signals.h"
@@ -83,9 +83,9 @@ static void say_failed(struct server *s, const char *path, long failed)
 {
 	char text[NOTICE_MAX], why[24];
 
-	if (s->dumps.said == failed)
+	if (s->dumps->said == failed)
 		return;
-	s->dumps.said = failed;
+	s->dumps->said = failed;
 	mt_format(text, sizeof(text), "%.200s: the dump was not written: %s; %s", path,
 		  reason_of(failed, why, sizeof(why)), remedy_of(failed));
 	dump_say(s, text);
@@ -112,9 +112,9 @@ static long path_of(const struct server *s, uint32_t number, char path[SESSION_P
 	size_t n = 0;
 
 	if (pattern()[0] != '/') {
-		if (!s->dumps.folder[0])
+		if (!s->dumps->folder[0])
 			return -ENOENT;
-		n = mt_format(path, SESSION_PATH, "%s/", s->dumps.folder);
+		n = mt_format(path, SESSION_PATH, "%s/", s->dumps->folder);
 	}
 	for (const char *at = pattern(); *at; at++) {
 		if (n + 16 > SESSION_PATH)
@@ -133,8 +133,6 @@ static long path_of(const struct server *s, uint32_t number, char path[SESSION_P
 	path[n] = 0;
 	return 0;
 }
-
-/* --- what a viewer would get */
 
 static void drain(struct viewer *v, struct session *f)
 {
@@ -228,15 +226,13 @@ static long write_state(struct server *s, struct session *f, const char *reason)
 	return f->failed;
 }
 
-/* --- the file */
-
 /* A name that nobody has, from the next number on. 0 or -errno. */
 static long open_part(struct server *s, struct session *f, char path[SESSION_PATH])
 {
 	long rc = -EEXIST;
 
 	for (uint32_t i = 0; rc == -EEXIST && i < NUMBERS; i++) {
-		rc = path_of(s, ++s->dumps.number, path);
+		rc = path_of(s, ++s->dumps->number, path);
 		if (!rc)
 			rc = session_begin(f, path, OUT_BYTES);
 		if (rc == -EEXIST && !is_numbered())
@@ -250,7 +246,7 @@ static long give_name(struct server *s, struct session *f, char path[SESSION_PAT
 	long rc;
 
 	while ((rc = session_name(f, path, !is_numbered())) == -EEXIST && is_numbered())
-		if (path_of(s, ++s->dumps.number, path))
+		if (path_of(s, ++s->dumps->number, path))
 			break;
 	return rc;
 }
@@ -265,7 +261,7 @@ static void write_dump(struct server *s, const char *reason)
 		privileges_follow(s);
 	if (s->privileges.sealed)
 		return; /* dump_sealed() said so */
-	s->dumps.busy = true;
+	s->dumps->busy = true;
 	dump_use_room(s);
 	long rc = open_part(s, &f, path);
 	if (!rc) {
@@ -279,31 +275,29 @@ static void write_dump(struct server *s, const char *reason)
 	if (rc) {
 		say_failed(s, path[0] ? path : pattern(), rc);
 	} else {
-		s->dumps.said = 0;
+		s->dumps->said = 0;
 		mt_format(text, sizeof(text), "the agent wrote %.200s: %s", path, reason);
 		viewers_notice(&s->notices, -1, -1, text);
 	}
-	s->dumps.busy = false;
+	s->dumps->busy = false;
 	if (!s->over)
 		dump_keep_room(s);
-	if (s->dumps.late) {
-		s->dumps.late = false;
+	if (s->dumps->late) {
+		s->dumps->late = false;
 		dump_end(s);
 	}
 }
 
-/* --- when */
-
 bool dump_asked(struct server *s)
 {
-	s->dumps.asked |= mt_conf.dump_signal[0] && signals_dump_came();
-	return s->dumps.asked;
+	s->dumps->asked |= mt_conf.dump_signal[0] && signals_dump_came();
+	return s->dumps->asked;
 }
 
 /* A forked child begins with what it inherited, another program with nothing. */
 static bool grew(struct server *s)
 {
-	struct dumps *d = &s->dumps;
+	struct dumps *d = s->dumps;
 	const struct tally *t = &s->sums.totals;
 	uint64_t live = t->alloc_bytes - t->free_bytes;
 	bool inherited = !d->begun && mt_state_is_fork();
@@ -318,10 +312,10 @@ static bool grew(struct server *s)
 static bool passed_rss(struct server *s)
 {
 	uint64_t rss = s->figures.rss_bytes, limit = mt_conf.dump_on_rss;
-	bool passed = limit && rss >= limit && !s->dumps.rss_over;
+	bool passed = limit && rss >= limit && !s->dumps->rss_over;
 
 	/* Memory that moves up and down by a page at the limit gives one dump. */
-	s->dumps.rss_over = limit && rss >= (s->dumps.rss_over ? limit - limit / 8 : limit);
+	s->dumps->rss_over = limit && rss >= (s->dumps->rss_over ? limit - limit / 8 : limit);
 	return passed;
 }
 
@@ -329,7 +323,7 @@ void dump_check(struct server *s)
 {
 	char why[REASON];
 
-	if (s->dumps.busy || !dump_wanted())
+	if (s->dumps->busy || !dump_wanted())
 		return;
 	bool growth = grew(s), rss = passed_rss(s);
 	if (rss)
@@ -339,12 +333,12 @@ void dump_check(struct server *s)
 	else if (growth)
 		mt_format(why, sizeof(why), "dump_on_growth=%llu, with %llu bytes live",
 			  (unsigned long long)mt_conf.dump_on_growth,
-			  (unsigned long long)s->dumps.live);
-	if (s->dumps.asked)
+			  (unsigned long long)s->dumps->live);
+	if (s->dumps->asked)
 		mt_format(why, sizeof(why), "dump_signal=%s", mt_conf.dump_signal);
-	if (growth || rss || s->dumps.asked)
+	if (growth || rss || s->dumps->asked)
 		write_dump(s, why);
-	s->dumps.asked = false;
+	s->dumps->asked = false;
 }
 
 static bool failed(const struct session_state *state)
@@ -358,8 +352,8 @@ bool dump_due_at_end(struct server *s)
 	bool due = (state->what == MTW_EXITED || state->what == MTW_SIGNALLED) &&
 		   (mt_conf.dump_at_exit || (mt_conf.dump_on_fail && failed(state)));
 
-	s->dumps.late = due && s->dumps.busy; /* it ended while another dump was written */
-	return due && !s->dumps.busy;
+	s->dumps->late = due && s->dumps->busy; /* it ended while another dump was written */
+	return due && !s->dumps->busy;
 }
 
 void dump_end(struct server *s)

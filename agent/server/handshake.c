@@ -23,7 +23,7 @@
 #include "base/prim_linux.h"
 #include "collect/memory.h"
 #include "collect/output.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/viewer.h"
 #include "server/listen.h"
 #include "server/viewer.h"
@@ -39,8 +39,6 @@
 #define REFUSAL_BYTES 512      /* a greeting and an ERROR */
 #define NON_BLOCKING 1         /* GRND_NONBLOCK */
 
-/* --- nonces */
-
 static long read_random(uint8_t *to, long len)
 {
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/dev/urandom", O_RDONLY | O_CLOEXEC, 0,
@@ -55,10 +53,11 @@ static long read_random(uint8_t *to, long len)
 
 bool handshake_seed(struct server *s)
 {
-	const long len = sizeof(s->door->seed);
+	const long len = sizeof(s->service->door.seed);
 
-	if (mt_prim_call(SYS_getrandom, (long)s->door->seed, len, NON_BLOCKING, 0, 0, 0) == len ||
-	    read_random(s->door->seed, len) == len)
+	if (mt_prim_call(SYS_getrandom, (long)s->service->door.seed, len, NON_BLOCKING, 0, 0, 0) ==
+		    len ||
+	    read_random(s->service->door.seed, len) == len)
 		return true;
 	mt_msg("listen=%s: TCP needs random numbers, and neither getrandom nor /dev/urandom gives "
 	       "any; listen on a Unix socket",
@@ -73,8 +72,8 @@ static void draw_nonce(struct handshakes *d, uint8_t to[MTW_NONCE_LEN])
 	mtw_hmac(d->seed, sizeof(d->seed), NULL, drawn, sizeof(drawn), to);
 }
 
-/* --- answers to strangers: they fit the empty buffer of a new socket; a stranger whose buffer is
- * full leaves */
+/* Answers to strangers: they fit the empty buffer of a new socket; a stranger whose buffer is
+ * full leaves. */
 
 static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 {
@@ -153,13 +152,12 @@ static void end_wait(struct server *s, int fd)
 			     0, 0);
 }
 
-/* --- arrivals */
-
 static struct stranger *oldest(struct server *s)
 {
 	struct stranger *found = NULL;
 
-	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++) {
+	for (struct stranger *t = s->service->door.stranger;
+	     t < s->service->door.stranger + DOOR_PLACES; t++) {
 		if (t->stage == DOOR_FREE)
 			continue;
 		if (!found || t->proved < found->proved ||
@@ -171,7 +169,8 @@ static struct stranger *oldest(struct server *s)
 
 static struct stranger *entry(struct server *s)
 {
-	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++)
+	for (struct stranger *t = s->service->door.stranger;
+	     t < s->service->door.stranger + DOOR_PLACES; t++)
 		if (t->stage == DOOR_FREE)
 			return t;
 	struct stranger *t = oldest(s);
@@ -190,10 +189,10 @@ static void greet(struct server *s, int fd, uint64_t now)
 	t->proved = false;
 	t->since_ns = now;
 	t->in_len = 0;
-	put_greeting(&o, &s->listening);
+	put_greeting(&o, &s->service->listening);
 	memcpy(t->exchange.agent_greeting, bytes, MTW_GREETING_LEN);
-	if (s->listening.port) {
-		draw_nonce(s->door, t->exchange.agent_nonce);
+	if (s->service->listening.port) {
+		draw_nonce(&s->service->door, t->exchange.agent_nonce);
 		mtw_put(&o, MTW_CHALLENGE);
 		mtw_put(&o, MTW_NONCE_LEN + 1);
 		mtw_put_bytes(&o, t->exchange.agent_nonce, MTW_NONCE_LEN);
@@ -209,7 +208,7 @@ static void refuse(struct server *s, int fd, const char *why)
 	uint8_t bytes[REFUSAL_BYTES];
 	struct mtw_out o = { bytes, bytes + sizeof(bytes), false };
 
-	put_greeting(&o, &s->listening);
+	put_greeting(&o, &s->service->listening);
 	put_error(&o, MTW_E_ACCESS, why);
 	say(fd, &o, bytes);
 	end_wait(s, fd); /* the start may wait for this viewer */
@@ -218,15 +217,15 @@ static void refuse(struct server *s, int fd, const char *why)
 
 uint64_t handshake_opens(const struct server *s)
 {
-	return s->door->open_ns;
+	return s->service->door.open_ns;
 }
 
 static void space(struct server *s, uint64_t now)
 {
 	const uint64_t burst = (uint64_t)DOOR_PLACES / 2, saved = (burst - 1) * SPACING_NS;
-	const uint64_t least = now > saved ? now - saved : 0, opened = s->door->open_ns;
+	const uint64_t least = now > saved ? now - saved : 0, opened = s->service->door.open_ns;
 
-	s->door->open_ns = (opened > least ? opened : least) + SPACING_NS;
+	s->service->door.open_ns = (opened > least ? opened : least) + SPACING_NS;
 }
 
 static bool somebody_waits(const struct listening *listening)
@@ -251,26 +250,24 @@ static bool may_pass(struct server *s, long why)
 
 void handshake_arrivals(struct server *s, uint64_t now)
 {
-	while (s->door->open_ns <= now) {
-		int fd = (int)mt_prim_call(SYS_accept4, s->listening.fd, 0, 0,
+	while (s->service->door.open_ns <= now) {
+		int fd = (int)mt_prim_call(SYS_accept4, s->service->listening.fd, 0, 0,
 					   SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 		if (fd == -EAGAIN ||
-		    ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(&s->listening)))
+		    ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(&s->service->listening)))
 			return;
 		space(s, now);
 		if (fd < 0 && !may_pass(s, fd))
-			s->door->open_ns = now + PAUSE_NS;
+			s->service->door.open_ns = now + PAUSE_NS;
 		if (fd < 0)
 			continue;
-		const char *why = s->listening.port ? NULL : listen_refuses(fd);
+		const char *why = s->service->listening.port ? NULL : listen_refuses(fd);
 		if (why)
 			refuse(s, fd, why);
 		else
 			greet(s, fd, now);
 	}
 }
-
-/* --- frames from strangers */
 
 /* As take_frame(). */
 static size_t take_greeting(const struct server *s, struct stranger *t)
@@ -290,7 +287,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 		return 0;
 	}
 	memcpy(t->exchange.client_greeting, g, MTW_GREETING_LEN);
-	t->stage = s->listening.port ? DOOR_RESPONSE : DOOR_CLIENT;
+	t->stage = s->service->listening.port ? DOOR_RESPONSE : DOOR_CLIENT;
 	return MTW_GREETING_LEN;
 }
 
@@ -299,7 +296,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 static void wrong_token(struct server *s, struct stranger *t)
 {
 	char text[NOTICE_MAX];
-	uint64_t n = ++s->door->wrong_tokens;
+	uint64_t n = ++s->service->door.wrong_tokens;
 
 	turn_away(t, MTW_E_ACCESS, "the token is wrong");
 	while (n % 10 == 0)
@@ -308,7 +305,7 @@ static void wrong_token(struct server *s, struct stranger *t)
 		return;
 	mt_format(text, sizeof(text),
 		  "a connection to TCP port %d was refused for a wrong token (%llu so far)",
-		  s->listening.port, (unsigned long long)s->door->wrong_tokens);
+		  s->service->listening.port, (unsigned long long)s->service->door.wrong_tokens);
 	viewers_notice(&s->notices, -1, -1, text);
 }
 
@@ -324,12 +321,12 @@ static bool take_proof(struct server *s, struct stranger *t, struct mtw_in *in, 
 	if (in->bad || nonce_len != MTW_NONCE_LEN || proof_len != MTW_PROOF_LEN)
 		return false;
 	memcpy(t->exchange.client_nonce, nonce, MTW_NONCE_LEN);
-	mtw_proof(s->listening.token, MTW_LABEL_CLIENT, &t->exchange, want);
+	mtw_proof(s->service->listening.token, MTW_LABEL_CLIENT, &t->exchange, want);
 	if (!mtw_same(want, proof, MTW_PROOF_LEN)) {
 		wrong_token(s, t);
 		return true;
 	}
-	mtw_proof(s->listening.token, MTW_LABEL_AGENT, &t->exchange, want);
+	mtw_proof(s->service->listening.token, MTW_LABEL_AGENT, &t->exchange, want);
 	mtw_put(&o, MTW_PROOF);
 	mtw_put(&o, MTW_PROOF_LEN + 1);
 	mtw_put_bytes(&o, want, MTW_PROOF_LEN);
@@ -413,15 +410,13 @@ static void hear(struct server *s, struct stranger *t, uint64_t now)
 	}
 }
 
-/* --- for the server's loop */
-
 int handshake_watch(const struct server *s, struct pollfd *fd)
 {
 	int n = 0;
 
 	for (int i = 0; i < DOOR_PLACES; i++)
-		if (s->door->stranger[i].stage != DOOR_FREE)
-			fd[n++] = (struct pollfd){ s->door->stranger[i].fd, POLLIN, 0 };
+		if (s->service->door.stranger[i].stage != DOOR_FREE)
+			fd[n++] = (struct pollfd){ s->service->door.stranger[i].fd, POLLIN, 0 };
 	return n;
 }
 
@@ -432,7 +427,7 @@ void handshake_ready(struct server *s, const struct pollfd *fd, int n)
 	uint64_t now = server_now();
 
 	for (int i = 0, at = 0; i < DOOR_PLACES && at < n; i++) {
-		struct stranger *t = &s->door->stranger[i];
+		struct stranger *t = &s->service->door.stranger[i];
 		if (t->stage != DOOR_FREE && t->fd == fd[at].fd && fd[at++].revents)
 			hear(s, t, now);
 	}
@@ -441,7 +436,7 @@ void handshake_ready(struct server *s, const struct pollfd *fd, int n)
 bool handshake_empty(const struct server *s)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
-		if (s->door->stranger[i].stage != DOOR_FREE)
+		if (s->service->door.stranger[i].stage != DOOR_FREE)
 			return false;
 	return true;
 }
@@ -449,12 +444,13 @@ bool handshake_empty(const struct server *s)
 void handshake_since(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
-		s->door->stranger[i].since_ns = now;
+		s->service->door.stranger[i].since_ns = now;
 }
 
 void handshake_patience(struct server *s, uint64_t now, uint64_t limit)
 {
-	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++)
+	for (struct stranger *t = s->service->door.stranger;
+	     t < s->service->door.stranger + DOOR_PLACES; t++)
 		if (t->stage != DOOR_FREE && now > t->since_ns && now - t->since_ns > limit)
 			leave(t);
 }

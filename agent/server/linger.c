@@ -14,7 +14,7 @@
 #include "base/conf.h"
 #include "base/prim_linux.h"
 #include "collect/memory.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/sums.h"
 #include "follow/board.h"
 #include "server/listen.h"
@@ -42,7 +42,8 @@ void linger_tell(struct server *s)
 {
 	struct board_figures f = figures(&s->sums);
 
-	mt_board_tell(&f, s->target.exe, s->target.exec_pending ? NULL : socket_of(&s->listening));
+	mt_board_tell(&f, s->target.exe,
+		      s->target.exec_pending ? NULL : socket_of(&s->service->listening));
 }
 
 static unsigned end_of(const struct session_state *state, uint32_t *status)
@@ -84,24 +85,26 @@ void linger_begin(struct server *s, bool viewers)
 	struct board_figures f = figures(&s->sums);
 	uint32_t status;
 
-	s->lingering.is = wanted(s, viewers, &f) && listen_again(s);
-	if (s->lingering.is) {
-		s->lingering.until_ns =
-			s->over_ns + (is_awaited(s) ? AWAITED_NS : mt_board_linger_ns());
+	s->service->lingering.is = wanted(s, viewers, &f) && listen_again(s);
+	if (s->service->lingering.is) {
+		s->service->lingering.until_ns =
+			s->service->over_ns + (is_awaited(s) ? AWAITED_NS : mt_board_linger_ns());
 		let_target_go(s);
 	}
 	unsigned how = end_of(&s->state, &status);
-	mt_board_ended(&f, how, status, s->lingering.is, socket_of(&s->listening));
+	mt_board_ended(&f, how, status, s->service->lingering.is,
+		       socket_of(&s->service->listening));
 }
 
 /* A viewer that has the final state is what it waited for. */
 void linger_check(struct server *s, uint64_t now)
 {
-	bool taken = s->lingering.last_taken && !is_awaited(s);
+	bool taken = s->last_taken && !is_awaited(s);
 
-	if (!s->lingering.is || (!taken && now < s->lingering.until_ns && mt_board_linger_ns()))
+	if (!s->service->lingering.is ||
+	    (!taken && now < s->service->lingering.until_ns && mt_board_linger_ns()))
 		return;
-	s->lingering.is = false;
-	listen_close(&s->listening, true);
+	s->service->lingering.is = false;
+	listen_close(&s->service->listening, true);
 	mt_board_lingered();
 }

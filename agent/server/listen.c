@@ -21,8 +21,8 @@
 #include "base/syscalls.h"
 #include "collect/memory.h"
 #include "collect/proc.h"
-#include "collect/server.h"
-#include "dump/say.h"
+#include "server/service.h"
+#include "dump/preconditions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -62,14 +62,14 @@ static bool expand(char *to, size_t size, const char *from, int pid)
 
 static bool make_names(struct server *s, const char *pattern)
 {
-	if (!expand(s->listening.names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern,
-		    s->target.pid)) {
+	if (!expand(s->service->listening.names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4,
+		    pattern, s->target.pid)) {
 		mt_msg("listen=%s: the name is too long; use a shorter one", mt_conf.listen);
 		return false;
 	}
 	for (int i = 1; i < LISTEN_NAMES; i++)
-		mt_format(s->listening.names[i], sizeof(s->listening.names[i]), "%s.%d",
-			  s->listening.names[0], i + 1);
+		mt_format(s->service->listening.names[i], sizeof(s->service->listening.names[i]),
+			  "%s.%d", s->service->listening.names[0], i + 1);
 	return true;
 }
 
@@ -88,8 +88,8 @@ static bool read_token(struct server *s)
 {
 	const char *path = mt_conf.token_file;
 
-	token_from_environment(s->listening.token, sizeof(s->listening.token));
-	size_t len = strlen(s->listening.token);
+	token_from_environment(s->service->listening.token, sizeof(s->service->listening.token));
+	size_t len = strlen(s->service->listening.token);
 	if (path[0] && !len) {
 		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0,
 				       0);
@@ -104,16 +104,16 @@ static bool read_token(struct server *s)
 			mt_msg("token_file=%s: cannot be read; check its name and mode", path);
 		}
 		long n = bad ? -1
-			     : mt_prim_call(SYS_read, fd, (long)s->listening.token, MTW_TOKEN_MAX,
-					    0, 0, 0);
+			     : mt_prim_call(SYS_read, fd, (long)s->service->listening.token,
+					    MTW_TOKEN_MAX, 0, 0, 0);
 		if (fd >= 0)
 			mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 		if (n < 0)
 			return false;
-		while (n > 0 &&
-		       (s->listening.token[n - 1] == '\n' || s->listening.token[n - 1] == '\r'))
+		while (n > 0 && (s->service->listening.token[n - 1] == '\n' ||
+				 s->service->listening.token[n - 1] == '\r'))
 			n--;
-		s->listening.token[n] = 0;
+		s->service->listening.token[n] = 0;
 		len = (size_t)n;
 	}
 	if (len < TOKEN_LEAST) {
@@ -137,7 +137,7 @@ static bool parse_port(struct server *s, const char *text)
 		       mt_conf.listen);
 		return false;
 	}
-	s->listening.port = (int)port;
+	s->service->listening.port = (int)port;
 	return read_token(s);
 }
 
@@ -146,7 +146,7 @@ bool listen_parse(struct server *s)
 	const char *text = mt_conf.listen;
 
 	if (!strcmp(text, "none")) {
-		s->listening.given_up = true;
+		s->service->listening.given_up = true;
 		return dump_wanted();
 	}
 	if (text[0] == '@')
@@ -260,7 +260,7 @@ static void remove_stale(struct server *s, const char *path)
 /* Its mode comes from the socket's own. */
 static long bind_unix(struct server *s, int fd, int i)
 {
-	const char *name = s->listening.names[i];
+	const char *name = s->service->listening.names[i];
 	struct sockaddr_un un;
 	socklen_t len = unix_address(&un, name);
 	bool own_fs = !s->thread_mode; /* a raw thread would change the program's umask */
@@ -277,7 +277,7 @@ static long bind_unix(struct server *s, int fd, int i)
 	if (own_fs)
 		mt_prim_call(SYS_umask, mask, 0, 0, 0, 0, 0);
 	if (!err && is_socket(name, &st))
-		s->listening.at = file_of(&st);
+		s->service->listening.at = file_of(&st);
 	return err;
 }
 
@@ -303,7 +303,7 @@ static void say_unbound(struct server *s, long err)
 				  : "it cannot be bound there";
 
 	mt_msg_keep("listen=%s: %s (error %d); choose another one", mt_conf.listen, why, (int)-err);
-	s->listening.said = true;
+	s->service->listening.said = true;
 }
 
 static void listens(struct listening *listening, int fd, int name)
@@ -319,30 +319,33 @@ void listen_try(struct server *s, uint64_t now)
 {
 	long first = 0;
 
-	if (s->listening.fd >= 0 || s->listening.given_up || now < s->listening.next_ns)
+	if (s->service->listening.fd >= 0 || s->service->listening.given_up ||
+	    now < s->service->listening.next_ns)
 		return;
-	s->listening.next_ns = now + RETRY_NS;
+	s->service->listening.next_ns = now + RETRY_NS;
 	/* Until the time is up the first name only, then whichever is free. */
-	int names = s->listening.port || now < s->listening.until_ns ? 1 : LISTEN_NAMES;
+	int names = s->service->listening.port || now < s->service->listening.until_ns
+			    ? 1
+			    : LISTEN_NAMES;
 	for (int i = 0; i < names; i++) {
-		int fd = new_socket(s->listening.port ? AF_INET : AF_UNIX);
+		int fd = new_socket(s->service->listening.port ? AF_INET : AF_UNIX);
 		if (fd < 0)
 			return;
-		long err =
-			s->listening.port ? bind_tcp(fd, s->listening.port) : bind_unix(s, fd, i);
+		long err = s->service->listening.port ? bind_tcp(fd, s->service->listening.port)
+						      : bind_unix(s, fd, i);
 		if (!err) {
-			listens(&s->listening, fd, i);
+			listens(&s->service->listening, fd, i);
 			return;
 		}
 		first = i ? first : err;
 		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
-	if (now >= s->listening.until_ns)
+	if (now >= s->service->listening.until_ns)
 		say_unbound(s, first);
-	if (now >= s->listening.until_ns && !s->listening.port)
-		s->listening.given_up = true;
-	if (now >= s->listening.until_ns + 60 * SECOND)
-		s->listening.given_up = true;
+	if (now >= s->service->listening.until_ns && !s->service->listening.port)
+		s->service->listening.given_up = true;
+	if (now >= s->service->listening.until_ns + 60 * SECOND)
+		s->service->listening.given_up = true;
 }
 
 void listen_close(struct listening *listening, bool unlink)
@@ -361,15 +364,17 @@ void listen_close(struct listening *listening, bool unlink)
 /* The first name is the next program's, if there is one. */
 bool listen_again(struct server *s)
 {
-	if (s->listening.fd >= 0)
-		return !s->listening.port && s->listening.names[s->listening.name_at][0] == '@';
-	if (s->listening.port || s->listening.names[0][0] != '@' || s->privileges.sealed)
+	if (s->service->listening.fd >= 0)
+		return !s->service->listening.port &&
+		       s->service->listening.names[s->service->listening.name_at][0] == '@';
+	if (s->service->listening.port || s->service->listening.names[0][0] != '@' ||
+	    s->privileges.sealed)
 		return false;
 	int fd = new_socket(AF_UNIX);
 	for (int i = 1; fd >= 0 && i < LISTEN_NAMES; i++)
 		if (!bind_unix(s, fd, i)) {
-			s->listening.fd = fd;
-			s->listening.name_at = i;
+			s->service->listening.fd = fd;
+			s->service->listening.name_at = i;
 			return true;
 		}
 	if (fd >= 0)

@@ -28,15 +28,15 @@
 #include "collect/peak_snapshot.h"
 #include "collect/proc.h"
 #include "collect/samples.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/shared.h"
 #include "collect/stops.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 #include "encode/encode.h"
 #include "encode/encode_slots.h"
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "live/ticks.h"
 #include "live/trim.h"
 #include "modules/maps.h"
@@ -54,7 +54,7 @@
 #include "server/signals.h"
 #include "server/target_exit.h"
 #include "server/viewer.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/stacks.h"
 
 #include <memtop/wire.h>
@@ -150,9 +150,9 @@ static void limit_round(struct server *s)
 	uint64_t limit[2], until, now = server_now();
 	long used[2] = { 0, 0 };
 
-	if (s->thread_mode || now < s->limit_next_ns)
+	if (s->thread_mode || now < s->service->limit_next_ns)
 		return;
-	s->limit_next_ns = now + SECOND;
+	s->service->limit_next_ns = now + SECOND;
 	if (mt_prim_call(SYS_prlimit64, 0, 0 /* RLIMIT_CPU */, 0, (long)limit, 0, 0) != 0)
 		return;
 	mt_prim_call(SYS_clock_gettime, 2 /* CLOCK_PROCESS_CPUTIME_ID */, (long)used, 0, 0, 0, 0);
@@ -172,37 +172,39 @@ static void settle(struct server *s)
 	raise_descriptor_limit();
 	raise_memory_limits();
 	uint64_t wake = 1ull << (SIGUSR1 - 1);
-	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
+	s->service->signal_fd =
+		(int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
 }
 
 bool loop_prepare(struct server *s)
 {
 	s->scratch = memory_map(SCRATCH_BYTES);
-	s->door = memory_map(sizeof(*s->door));
-	return s->scratch && s->door && sums_init(&s->sums) && marks_init(&s->marks) &&
+	s->service = memory_map(sizeof(*s->service));
+	s->dumps = s->service ? &s->service->dumps : NULL;
+	return s->scratch && s->service && sums_init(&s->sums) && marks_init(&s->marks) &&
 	       history_init(s) && samples_init(s) && peak_snapshot_init(s) && encode_slots_init(s);
 }
 
-static void breathe(struct server *s);
+static void serve_meanwhile(struct server *s);
 
 static void begin(struct server *s)
 {
-	s->listening.fd = s->signal_fd = -1;
+	s->service->listening.fd = s->service->signal_fd = -1;
 	settle(s);
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		s->viewer[i].index = i;
 		s->viewer[i].fd = -1;
 	}
 	s->scans.now.viewer = -1;
-	s->breathe = breathe;
+	s->serve_meanwhile = serve_meanwhile;
 	s->start_unix_ns = mt_prim_unix_ns() - server_now();
 	s->state.known = 1;
 	s->state.serial = 1;
-	s->listening.until_ns = server_now() + 2 * SECOND;
+	s->service->listening.until_ns = server_now() + 2 * SECOND;
 	listen_try(s, server_now());
 	privileges_begin(s);
 	target_begin(s);
-	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
+	s->service->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(&s->target);
 	command_options(&s->options);
 	mt_cost_calibrate();
@@ -256,11 +258,11 @@ void loop_tick(struct server *s, bool all)
 {
 	if (!s->over) {
 		look_at_modules();
-		mt_unwind_proof_expire(server_now());
+		mt_unwind_evidence_expire(server_now());
 		uint64_t peak, error, at_ns;
 		mt_slots_peak(&peak, &error, &at_ns);
 		mt_live_give_back(server_now(), peak);
-		mt_live_collect(server_now());
+		mt_live_reclaim(server_now());
 		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);
@@ -320,15 +322,16 @@ static void last_tick(struct server *s)
 static void the_end(struct server *s)
 {
 	s->over = true;
-	s->over_ns = server_now();
+	s->service->over_ns = server_now();
 	s->target.exec_pending = false;
 	dump_use_room(s);
-	if (s->listening.fd >= 0)
-		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
+	if (s->service->listening.fd >= 0)
+		handshake_arrivals(
+			s, s->service->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
 	if (s->state.what == MTW_DETACHED)
 		/* before any viewer is told: the next attach tests for a listener */
-		listen_close(&s->listening, true);
+		listen_close(&s->service->listening, true);
 	if (here)
 		last_tick(s);
 	else
@@ -339,13 +342,13 @@ static void the_end(struct server *s)
 		dump_end(s);
 	}
 	linger_begin(s, has_viewers(s));
-	if (s->lingering.is && !here)
+	if (s->service->lingering.is && !here)
 		last_tick(s);
-	if (!s->lingering.is)
-		listen_close(&s->listening, true);
+	if (!s->service->lingering.is)
+		listen_close(&s->service->listening, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
-		s->viewer[i].since_ns = s->over_ns;
-	handshake_since(s, s->over_ns);
+		s->viewer[i].since_ns = s->service->over_ns;
+	handshake_since(s, s->service->over_ns);
 }
 
 /* A window is a pair of marks. */
@@ -357,11 +360,11 @@ static void window_request(struct server *s)
 		return;
 	marks_requests(s); /* theirs have older epochs */
 	for (; signals; signals--) {
-		marks_set(s, s->window ? "window.end" : "window", mt_conf.window_signal,
+		marks_set(s, s->service->window ? "window.end" : "window", mt_conf.window_signal,
 			  mt_slots_next_epoch());
-		s->window = !s->window;
+		s->service->window = !s->service->window;
 	}
-	s->next_tick_ns = 0;
+	s->service->next_tick_ns = 0;
 }
 
 /* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
@@ -370,7 +373,7 @@ static void requests(struct server *s, uint64_t now)
 	uint32_t exec = atomic_load(&s->shared->xexec_futex);
 
 	if (exec == EXEC_BEGINS) {
-		listen_close(&s->listening, true);
+		listen_close(&s->service->listening, true);
 		s->target.exec_pending = true;
 		s->target.exec_since_ns = now;
 		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
@@ -381,21 +384,21 @@ static void requests(struct server *s, uint64_t now)
 	    (exec == EXEC_NONE || now > s->target.exec_since_ns + 2 * SECOND)) {
 		s->target.exec_pending = false;
 		atomic_store(&s->shared->xexec_futex, EXEC_NONE);
-		s->listening.until_ns = now + 2 * SECOND;
+		s->service->listening.until_ns = now + 2 * SECOND;
 	}
 	for (int i = 0; i < MARK_REQUESTS; i++) {
 		uint32_t state = atomic_load(&s->shared->mark[i].xstate);
 		if (state == REQUEST_READY || state == REQUEST_ABANDONED)
-			s->next_tick_ns = 0;
+			s->service->next_tick_ns = 0;
 	}
 	if (atomic_load(&s->shared->xleave) && !s->over)
-		s->next_tick_ns = 0;
+		s->service->next_tick_ns = 0;
 	if (atomic_exchange(&s->shared->xgiven, false))
-		s->next_second_ns = s->next_tick_ns = 0;
+		s->service->next_second_ns = s->service->next_tick_ns = 0;
 	if (!s->over && target_announced(s))
-		s->next_second_ns = s->next_tick_ns = 0;
+		s->service->next_second_ns = s->service->next_tick_ns = 0;
 	if (dump_asked(s))
-		s->next_tick_ns = 0;
+		s->service->next_tick_ns = 0;
 	window_request(s);
 }
 
@@ -404,7 +407,8 @@ static uint64_t door_patience(const struct server *s)
 {
 	bool awaited = s->thread_mode || s->target.announced || s->state.what == MTW_DETACHED;
 
-	return s->over && !s->lingering.is && awaited ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS;
+	return s->over && !s->service->lingering.is && awaited ? ARRIVAL_PATIENCE_NS
+							       : DOOR_PATIENCE_NS;
 }
 
 /* Drops connections that do not complete their greeting, or do not read their data. */
@@ -428,18 +432,18 @@ static void patience(struct server *s, uint64_t now)
 
 static int timeout_ms(const struct server *s, uint64_t now)
 {
-	uint64_t until = s->next_tick_ns;
+	uint64_t until = s->service->next_tick_ns;
 
 	if (s->over)
 		until = now + 100 * MILLI;
 	if (scan_waits(s))
 		return 0;
-	if (s->listening.fd < 0 && !s->listening.given_up && !s->over && !s->target.exec_pending &&
-	    s->listening.next_ns < until)
-		until = s->listening.next_ns;
+	if (s->service->listening.fd < 0 && !s->service->listening.given_up && !s->over &&
+	    !s->target.exec_pending && s->service->listening.next_ns < until)
+		until = s->service->listening.next_ns;
 	if (s->target.exec_pending && now + MILLI < until)
 		until = now + MILLI;
-	if (s->listening.fd >= 0 && handshake_opens(s) > now && handshake_opens(s) < until)
+	if (s->service->listening.fd >= 0 && handshake_opens(s) > now && handshake_opens(s) < until)
 		until = handshake_opens(s);
 	if (until <= now)
 		return 0;
@@ -455,10 +459,11 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] = (struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listening.fd, POLLIN,
-				   0 };
+	fd[n++] =
+		(struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->service->listening.fd,
+				 POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->target.pid_fd, POLLIN, 0 };
-	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ s->service->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		const struct viewer *v = &s->viewer[i];
 		if (v->state == VIEWER_FREE)
@@ -470,10 +475,10 @@ static void poll_once(struct server *s, int ms)
 	if (mt_prim_call(SYS_ppoll, (long)fd, n + strangers, (long)ts, 0, 8, 0) <= 0)
 		return;
 	if (fd[1].revents)
-		s->next_tick_ns = s->next_second_ns = 0;
+		s->service->next_tick_ns = s->service->next_second_ns = 0;
 	if (fd[2].revents) {
 		uint8_t info[128 * 4];
-		mt_prim_call(SYS_read, s->signal_fd, (long)info, sizeof(info), 0, 0, 0);
+		mt_prim_call(SYS_read, s->service->signal_fd, (long)info, sizeof(info), 0, 0, 0);
 	}
 	for (int i = 3; i < n; i++) {
 		struct viewer *v = &s->viewer[viewer[i]];
@@ -504,16 +509,16 @@ static void due(struct server *s, bool walking)
 	requests(s, now);
 	if (!s->over && !s->target.exec_pending)
 		listen_try(s, now);
-	if (!s->over && (now >= s->next_tick_ns || s->target.exec_pending)) {
-		bool second = now >= s->next_second_ns;
+	if (!s->over && (now >= s->service->next_tick_ns || s->target.exec_pending)) {
+		bool second = now >= s->service->next_second_ns;
 		if (second)
-			s->next_second_ns = now + SECOND;
+			s->service->next_second_ns = now + SECOND;
 		if (target_check(s, second) || detach_check(s)) {
 			the_end(s);
-		} else if (now >= s->next_tick_ns) {
+		} else if (now >= s->service->next_tick_ns) {
 			loop_tick(s, false);
 			s->stops.pause_ns = tick_length(s);
-			s->next_tick_ns = now + s->stops.pause_ns;
+			s->service->next_tick_ns = now + s->stops.pause_ns;
 			if (!walking)
 				dump_check(s);
 		}
@@ -521,8 +526,8 @@ static void due(struct server *s, bool walking)
 	patience(s, now);
 	feed(s);
 	linger_check(s, now);
-	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
-	if (s->over && !s->target.released && (late || (s->lingering.is && !anybody(s))) &&
+	bool late = now > s->service->over_ns + RELEASE_AFTER_NS && anybody(s);
+	if (s->over && !s->target.released && (late || (s->service->lingering.is && !anybody(s))) &&
 	    s->state.what != MTW_DETACHED && target_left(&s->target)) {
 		s->target.released = true;
 		target_release(s);
@@ -534,14 +539,14 @@ static void pulse(struct server *s)
 {
 	uint64_t now = server_now();
 
-	if (now < s->next_second_ns)
+	if (now < s->service->next_second_ns)
 		return;
-	s->next_second_ns = now + SECOND;
+	s->service->next_second_ns = now + SECOND;
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		encode_pulse(s, &s->viewer[i]);
 }
 
-static void breathe(struct server *s)
+static void serve_meanwhile(struct server *s)
 {
 	poll_once(s, 0);
 	if (s->over) {
@@ -567,7 +572,7 @@ int loop_main(void *arg)
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
-	while (!s->over || anybody(s) || s->lingering.is) {
+	while (!s->over || anybody(s) || s->service->lingering.is) {
 		limit_round(s);
 		poll_once(s, timeout_ms(s, server_now()));
 		due(s, false);

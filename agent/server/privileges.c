@@ -29,7 +29,7 @@
 #include "collect/output.h"
 #include "collect/proc.h"
 #include "collect/server.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -212,8 +212,6 @@ static void follow_ids(const struct rights *to)
 	if (dumpable == 1)
 		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
 }
-
-/* --- sealing */
 
 struct rules {
 	struct sock_filter rule[RULES_MAX];

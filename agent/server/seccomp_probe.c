@@ -17,7 +17,7 @@
 #include "server/seccomp_probe.h"
 #include "base/prim_linux.h"
 #include "base/syscalls.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 
 #include <sched.h>
 #include <sys/auxv.h>

@@ -46,9 +46,9 @@
 #include "base/wiped.h"
 #include "collect/memory.h"
 #include "collect/proc.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/shared.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 #include "record/slots.h"
 #include "server/descriptors.h"
 #include "server/handshake.h"
@@ -223,7 +223,7 @@ static int between(void *arg)
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
 	st->was_server = st->dead && proc_is_server(st->dead);
-	long fd = mt_prim_call(SYS_socket, s->listening.port ? AF_INET : AF_UNIX,
+	long fd = mt_prim_call(SYS_socket, s->service->listening.port ? AF_INET : AF_UNIX,
 			       SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
@@ -235,8 +235,9 @@ static int between(void *arg)
 	 * copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
 	if (mt_prim_clone(loop_main, st->stack + STACK_BYTES - 64,
-			  CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0), s,
-			  &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
+			  CLONE_VM | CLONE_SETTLS | ITS_LIFE |
+				  (s->service->is_child ? CLONE_PARENT : 0),
+			  s, &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
 }
@@ -304,8 +305,8 @@ static bool start_process(struct start *st)
 	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
-	st->server->is_child = mt_shared->is_child = inherits(st->server->target.pid);
-	st->dead = st->server->is_child ? dead_child() : 0;
+	st->server->service->is_child = mt_shared->is_child = inherits(st->server->target.pid);
+	st->dead = st->server->service->is_child ? dead_child() : 0;
 	int status = 0,
 	    pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
 				CLONE_VM | CLONE_VFORK | CLONE_UNTRACED, st, NULL, NULL, NULL);
@@ -324,7 +325,7 @@ static int in_thread(void *arg)
 {
 	struct server *s = arg;
 
-	if (s->shares_files && mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) < 0) {
+	if (s->service->shares_files && mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) < 0) {
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 		mt_prim_call(SYS_exit, 0, 0, 0, 0, 0, 0);
 	}
@@ -342,7 +343,7 @@ static bool start_thread(struct start *st)
 	s->thread_mode = s->dies_along = mt_shared->thread_mode = mt_shared->dies_along = true;
 	s->target.pid_fd = -1;
 	for (int i = 0; i < 2 && tid < 0; i++) {
-		s->shares_files = shares[i] != 0;
+		s->service->shares_files = shares[i] != 0;
 		atomic_store(&mt_shared->xstate_futex, SERVER_STARTING);
 		tid = mt_prim_clone(in_thread, st->stack + STACK_BYTES - 64,
 				    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
@@ -393,7 +394,7 @@ bool mt_server_start(void)
 	s->target.pid = mt_prim_getpid();
 	s->target.number = proc_own();
 	mt_thread_number(s->target.number);
-	if (!listen_parse(s) || (s->listening.port && !handshake_seed(s)))
+	if (!listen_parse(s) || (s->service->listening.port && !handshake_seed(s)))
 		goto out;
 	if (!look_at_namespaces(s)) {
 		mt_msg("the next child of this process enters another pid namespace, and must not "

@@ -34,7 +34,7 @@
 #include "collect/shared.h"
 #include "modules/maps.h"
 #include "modules/segments.h"
-#include "dump/say.h"
+#include "dump/preconditions.h"
 #include "server/privileges.h"
 
 #include <errno.h>

@@ -16,7 +16,7 @@
 #include "base/prim_linux.h"
 #include "collect/memory.h"
 #include "collect/output.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/sums.h"
 #include "collect/viewer.h"
 #include "server/commands.h"
@@ -68,9 +68,11 @@ static struct viewer *find_place(struct server *s, bool command)
 /* Each call counts one second at most: a server that was stopped itself blames nobody. */
 void viewers_count_unread(struct server *s, uint64_t now)
 {
-	if (now < s->next_unread_ns)
+	if (now < s->service->next_unread_ns)
 		return;
-	s->next_unread_ns = (now - s->next_unread_ns < SECOND ? s->next_unread_ns : now) + SECOND;
+	s->service->next_unread_ns =
+		(now - s->service->next_unread_ns < SECOND ? s->service->next_unread_ns : now) +
+		SECOND;
 	for (struct viewer *v = s->viewer; v < s->viewer + VIEWERS_MAX; v++)
 		if (v->produced - v->acked > (v->prompt ? 0 : MTW_ACK_EVERY))
 			v->unread_s += v->fd >= 0;
@@ -117,7 +119,7 @@ struct viewer *viewer_enter(struct server *s, int fd, uint64_t features, long *f
 		return NULL;
 	v->state = VIEWER_OPEN;
 	v->fd = fd;
-	v->tcp = s->listening.port != 0;
+	v->tcp = s->service->listening.port != 0;
 	v->command = command;
 	v->prompt = features & MTW_CLIENT_PROMPT;
 	v->by_cpu = features & MTW_CLIENT_BY_CPU;
@@ -134,7 +136,7 @@ struct viewer *viewer_enter(struct server *s, int fd, uint64_t features, long *f
 		viewers_notice(&s->notices, -1, v->index,
 			       "the program is process 1 of a pid namespace, and the agent's "
 			       "server ends with it; a crash or SIGKILL leaves no last figures");
-	s->next_tick_ns = 0;
+	s->service->next_tick_ns = 0;
 	return v;
 }
 

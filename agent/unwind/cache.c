@@ -28,7 +28,7 @@
 #include "base/arena.h"
 #include "base/prim_linux.h"
 #include "modules/maps.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/incremental.h"
 #include "unwind/rule.h"
 #include "unwind/stacks.h"
@@ -189,7 +189,7 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 	u->suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_acquire);
 	mt_maps_settle();
 	uint32_t generation = mt_maps_generation(),
-		 age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
+		 age = atomic_load_explicit(&mt_unwind_evidence_age, memory_order_relaxed);
 	if (age != u->age)
 		u->count = 0;
 	u->age = age;
@@ -199,7 +199,7 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 	u->count = 0;
 	memset(u->pcs, 0, (u->pc_mask + 1) * sizeof(*u->pcs));
 	memset(u->front, 0, sizeof(u->front));
-	mt_unwind_proof_forget(&u->known);
+	mt_unwind_evidence_forget(&u->known);
 }
 
 static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)

@@ -57,7 +57,7 @@ struct unwind_cache {
 	uint64_t passes;            /* captures begun: an interrupted one sees it change */
 	uint32_t generation;        /* of the maps when pcs[] was filled */
 	uint32_t suspicion;         /* mt_maps_suspicion then */
-	uint32_t age;               /* mt_unwind_proof_age then */
+	uint32_t age;               /* mt_unwind_evidence_age then */
 	size_t bytes;               /* of this mapping */
 	struct effort effort;       /* all but captures, which is `passes` */
 	struct known known;

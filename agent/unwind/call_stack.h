@@ -8,7 +8,7 @@
 
 #include "base/stack_bounds.h"
 #include "base/types.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 
 struct entry {
 	uintptr_t sp;   /* in the function's body, as the enter hook got it */

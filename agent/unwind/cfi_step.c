@@ -12,7 +12,7 @@
 #include "cfi/outermost.h"
 #include "modules/maps.h"
 #include "unwind/call_stack.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/rule.h"
 
 #include <memtop/wire.h>
@@ -150,11 +150,10 @@ uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	if (mt_cfi_is_start(m, pc, exact))
 		return rule_pack(RULE_END, 0, 0);
-	bool proves = PROOFS && mt_unwind_proof_allowed() && reason == MTW_TRUNC_NO_CFI && !exact;
+	bool proves =
+		PROOFS && mt_unwind_evidence_allowed() && reason == MTW_TRUNC_NO_CFI && !exact;
 	return rule_pack((proves ? RULE_PROVE : RULE_NONE) | reason << RULE_REASON_SHIFT, 0, 0);
 }
-
-/* --- the full step */
 
 static bool load(struct known *known, uint64_t addr, uint64_t *value)
 {
@@ -305,9 +304,9 @@ bool mt_cfi_step_without(struct known *known, struct cfi_regs *r, unsigned *reas
 {
 	uintptr_t pc = r->value[CFI_RA], sp = r->value[CFI_SP];
 	struct caller to;
-	bool proven = PROOFS && mt_unwind_proof_allowed() && *reason == MTW_TRUNC_NO_CFI &&
+	bool proven = PROOFS && mt_unwind_evidence_allowed() && *reason == MTW_TRUNC_NO_CFI &&
 		      !(pc & PC_EXACT) && r->known & 1u << CFI_BP &&
-		      mt_unwind_proof_leave(known, pc, sp, r->value[CFI_BP], &to);
+		      mt_unwind_evidence_leave(known, pc, sp, r->value[CFI_BP], &to);
 
 	if (!proven && !mt_call_stack_leave(known, pc, sp, &to))
 		return false;

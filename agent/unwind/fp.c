@@ -33,7 +33,7 @@
 #include "modules/segments.h"
 #include "unwind/cfi_engine.h"
 #include "unwind/cfi_step.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/rule.h"
 
 #include <memtop/wire.h>
@@ -90,7 +90,7 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 
 	if ((by_table & RULE_KIND) == RULE_SIGNAL)
 		return by_table;
-	return m || pc & PC_EXACT || mt_unwind_proof_call(pc) ? RECORD : STRAY;
+	return m || pc & PC_EXACT || mt_unwind_evidence_call(pc) ? RECORD : STRAY;
 }
 #elif defined(__aarch64__)
 /* arch/arm64/kernel/signal.c: a handler's stack pointer points to a siginfo, the ucontext, more

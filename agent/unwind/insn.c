@@ -4,7 +4,7 @@
  *
  * It decodes enough to step through compiled code: prefixes, REX, VEX and EVEX, the four opcode
  * maps, ModRM with its displacement, immediates. The effect of an instruction matters only for a
- * handful that move rsp and rbp (unwind/fp_proof.c), so the decoder keeps only the fields.
+ * handful that move rsp and rbp (unwind/fp_evidence.c), so the decoder keeps only the fields.
  */
 #include "unwind/insn.h"
 #include "base/types.h"

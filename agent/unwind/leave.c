@@ -9,7 +9,7 @@
 #include "unwind/call_stack.h"
 #include "unwind/cfi_step.h"
 #include "unwind/ehabi.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/rule.h"
 
 #include <memtop/wire.h>
@@ -128,8 +128,8 @@ static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t r
 	struct caller caller;
 
 	if (!known->sites)
-		mt_unwind_proof_remember(known);
-	if (!mt_unwind_proof_leave(known, f->pc, f->sp, f->bp, &caller)) {
+		mt_unwind_evidence_remember(known);
+	if (!mt_unwind_evidence_leave(known, f->pc, f->sp, f->bp, &caller)) {
 		w->base = rule_reason(rule);
 		f->call.shape |= FRAME_SLOW;
 		return LEFT_LAST;

@@ -26,7 +26,7 @@
 #define RULE_SIGNAL (2u << 1) /* a signal handler's return: registers lie in a ucontext at sp */
 #define RULE_END (3u << 1)    /* the outermost frame */
 #define RULE_NONE (4u << 1)   /* no step; RULE_REASON has the cause */
-/* no table: by the frame pointer, where code and record prove it (unwind/fp_proof.c) */
+/* no table: by the frame pointer, where code and record prove it (unwind/fp_evidence.c) */
 #define RULE_PROVE (5u << 1)
 #define RULE_BASE (3u << 4)
 #define RULE_SP (0u << 4)

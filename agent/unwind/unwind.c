@@ -30,7 +30,7 @@
 #include "unwind/engine.h"
 #include "unwind/fast.h"
 #include "unwind/fp.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/incremental.h"
 #include "unwind/libunwind.h"
 #include "unwind/rule.h"
@@ -177,7 +177,7 @@ static bool set_engine(const char *name)
 		mt_unwind_keeps = engines[i].keeps;
 		walk = engines[i].walk;
 		mt_unwind_rule = engines[i].rule;
-		mt_unwind_proof_allow(!strcmp(name, "cfi"));
+		mt_unwind_evidence_allow(!strcmp(name, "cfi"));
 		return true;
 	}
 	return false;

@@ -80,7 +80,7 @@ static inline const char *elf_sanitizer_of(const char *library)
 	return NULL;
 }
 
-/* --- reading; names and numbers are those of <elf.h> */
+/* Reading; names and numbers are those of <elf.h>. */
 
 #define ELF_HEADERS 128
 #define ELF_LOADS 16
@@ -247,8 +247,6 @@ static inline void elf_read_dynamic(struct elf_image *m)
 	}
 }
 
-/* --- symbols */
-
 struct elf_symbol {
 	uint64_t name, value;
 	unsigned info, section;
@@ -351,8 +349,6 @@ static inline bool elf_needs(const struct elf_image *m, const char *library)
 	return false;
 }
 
-/* --- sanitizers */
-
 /* Functions that a runtime asks the program for. Undefined symbols come first in the order of a GNU
  * hash. */
 static inline bool elf_asks_for_hooks(const struct elf_image *m)
@@ -404,8 +400,6 @@ static inline const char *elf_find_sanitizer(const struct elf_image *m)
 		       ? "a sanitizer"
 		       : NULL;
 }
-
-/* --- facts */
 
 /* By its loader; a library's, and so an agent's, by what it needs. */
 static inline enum elf_libc elf_find_libc(const struct elf_image *m)
@@ -487,8 +481,6 @@ static inline enum board_why elf_judge(const struct elf *e, const struct elf_abi
 		return BOARD_LIBC;
 	return e->sanitizer ? BOARD_SANITIZER : BOARD_FOLLOWED;
 }
-
-/* --- what leads to an executable */
 
 /* "#!": the interpreter's path, ended in `line` itself. NULL: no such script. */
 static inline char *elf_script(char *line)

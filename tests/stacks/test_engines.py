@@ -193,7 +193,7 @@ def twins(machine, triplet, emulator, *flags, engines):
     parts = ("base/area base/pages base/prim_linux base/msg base/arena base/self base/stretch modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments "
              "unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind "
              "unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds unwind/fp unwind/ehabi "
-             "unwind/libunwind hooks/instrument unwind/call_stack unwind/backtrace unwind/fp_proof unwind/epilogue "
+             "unwind/libunwind hooks/instrument unwind/call_stack unwind/backtrace unwind/fp_evidence unwind/epilogue "
              "unwind/insn linked/libc").split()
     objects = [f"{BUILD}/{machine}/agent/{part}.o" for part in parts]
     program = temporary_folder() + "/twins"

@@ -8,7 +8,7 @@ set -u
 here=tests/unwind
 out=$BUILD/tests/unwind
 parts="base/area base/pages base/prim_linux base/msg base/arena base/self base/stretch modules/loader modules/maps modules/maps_file modules/maps_kind modules/segments unwind/stacks cfi/cfi cfi/records cfi/table cfi/index cfi/outermost unwind/cfi_step cfi/expr unwind/unwind unwind/incremental unwind/leave unwind/fold unwind/cfi_engine unwind/cache base/stack_bounds
-	unwind/fp unwind/libunwind hooks/instrument unwind/call_stack unwind/backtrace unwind/fp_proof unwind/epilogue unwind/insn linked/libc"
+	unwind/fp unwind/libunwind hooks/instrument unwind/call_stack unwind/backtrace unwind/fp_evidence unwind/epilogue unwind/insn linked/libc"
 objects=$(for p in $parts; do echo "$BUILD/agent/$p.o"; done)
 flags="-D_GNU_SOURCE -Wall -Wextra -g -O2 -Iinclude -Iagent -I$here -Itests"
 mkdir -p "$out"

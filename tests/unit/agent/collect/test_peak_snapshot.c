@@ -20,7 +20,7 @@
 #define SLOTS 400000u
 #define BYTES 100u
 
-static unsigned breaths;
+static unsigned pauses;
 static bool ends, turns;
 
 /* A walk looks at the clock now and then: for it, seconds pass. */
@@ -52,9 +52,9 @@ static void turn_over(void)
 }
 
 /* As the server's loop does: a tick in the middle of the walk, or the end. */
-static void breathe(struct server *s)
+static void pause_once(struct server *s)
 {
-	breaths++;
+	pauses++;
 	if (s->over)
 		return;
 	if (turns)
@@ -70,7 +70,7 @@ static struct server *make(void)
 
 	memory_forget(); /* those of this program's own server did not come along the fork */
 	CHECK(sums_init(&s->sums) && peak_snapshot_init(s));
-	s->breathe = breathe;
+	s->serve_meanwhile = pause_once;
 	s->viewer[0].state = VIEWER_OPEN;
 	for (unsigned i = 0; i < SLOTS; i++)
 		mt_slots_alloc(
@@ -99,7 +99,7 @@ TEST(viewers_are_served_meanwhile)
 	set_hurry(200);
 	peak_snapshot_tick(s);
 	set_hurry(0);
-	CHECK(breaths > 0);
+	CHECK(pauses > 0);
 	check_whole(s);
 	uint32_t walks = s->peak.walk;
 	CHECK_EQ(walks, 1); /* the ticks in between have begun none */
@@ -114,7 +114,7 @@ TEST(the_target_ends_meanwhile)
 	set_hurry(200);
 	peak_snapshot_tick(s);
 	set_hurry(0);
-	CHECK(breaths > 0);
+	CHECK(pauses > 0);
 	check_whole(s);
 	CHECK_EQ(s->peak.walk, 2); /* that of the end broke the first one off */
 }

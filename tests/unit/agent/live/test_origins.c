@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/state.h"
 #include "base/types.h"
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "live/leaves.h"
 #include "live/live.h"
 #include "live/origins.h"
@@ -94,7 +94,7 @@ static void tick(void)
 static void collect(void)
 {
 	for (int i = 0; i < 5; i++)
-		mt_live_collect(now_ns += 9 * (uint64_t)SECOND_NS);
+		mt_live_reclaim(now_ns += 9 * (uint64_t)SECOND_NS);
 }
 
 static bool origin_is(uint32_t entry, slot_id slot, uint32_t tick, uint32_t thread)

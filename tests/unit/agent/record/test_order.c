@@ -17,7 +17,7 @@
 #include "base/types.h"
 #include "hooks/gate.h"
 #include "hooks/init.h"
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "live/live.h"
 #include "live/origins.h"
 #include "live/sampled.h"
@@ -253,7 +253,7 @@ static void serves(void)
 {
 	static uint64_t now_ns, last;
 
-	mt_live_collect(now_ns += 1000000000);
+	mt_live_reclaim(now_ns += 1000000000);
 	if (mt_origins_taken() - last < OWN_SLOTS / 2)
 		return;
 	last = mt_origins_taken();

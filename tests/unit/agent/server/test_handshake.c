@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "collect/memory.h"
-#include "collect/server.h"
+#include "server/service.h"
 #include "collect/viewer.h"
 #include "server/handshake.h"
 #include "server/viewer.h"
@@ -32,19 +32,19 @@ static void open_door(int port)
 	s = calloc(1, sizeof(*s));
 	now = server_now();
 	s->shared = calloc(1, sizeof(*s->shared));
-	s->listening.port = port;
-	memcpy(s->listening.token, TOKEN, sizeof(TOKEN));
+	s->service = calloc(1, sizeof(*s->service));
+	s->service->listening.port = port;
+	memcpy(s->service->listening.token, TOKEN, sizeof(TOKEN));
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].index = i;
 	s->scans.now.viewer = -1;
-	s->door = calloc(1, sizeof(*s->door));
 	CHECK(handshake_seed(s));
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "t_door.%d", (int)getpid());
 	name_len =
 		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1));
-	s->listening.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	CHECK_EQ(bind(s->listening.fd, (struct sockaddr *)&name, name_len), 0);
-	CHECK_EQ(listen(s->listening.fd, 200), 0);
+	s->service->listening.fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	CHECK_EQ(bind(s->service->listening.fd, (struct sockaddr *)&name, name_len), 0);
+	CHECK_EQ(listen(s->service->listening.fd, 200), 0);
 }
 
 static int knock(void)
@@ -240,7 +240,7 @@ TEST(the_longest_client_frame_is_taken)
 		viewer_read(s, &s->viewer[0]);
 		CHECK_EQ(s->viewer[0].state, VIEWER_OPEN);
 		CHECK_EQ(s->viewer[0].in_len, 0);
-		close(s->listening.fd);
+		close(s->service->listening.fd);
 	}
 }
 
@@ -362,7 +362,7 @@ TEST(who_reads_nothing_makes_room)
 TEST(listener_that_is_none)
 {
 	open_door(0);
-	close(s->listening.fd);
+	close(s->service->listening.fd);
 	handshake_arrivals(s, now);
 	CHECK(handshake_opens(s) > now); /* not asked again in this turn, nor the next */
 	CHECK_EQ(waiting(), 0);

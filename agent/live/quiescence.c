@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * passed.c - sees each thread outside the guard of record/record.c (busy_sp), after a memory
+ * quiescence.c - sees each thread outside the guard of record/record.c (busy_sp), after a memory
  * barrier of all.
  */
-#include "live/passed.h"
+#include "live/quiescence.h"
 #include "base/prim_linux.h"
 #include "base/thread_list.h"
 #include "live/leaves.h"
@@ -40,7 +40,7 @@ static bool all_outside(void)
 
 /* The second barrier: where stores are seen out of order, an entry may be seen after its guard's
  * end. */
-bool mt_live_passed(void)
+bool mt_live_quiescent(void)
 {
 	return mt_prim_barrier() && all_outside() && mt_prim_barrier();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_fp_proof.c - stacks through code without unwind tables: machine code written at run time and
- * assembly that keep frame pointers, do not, or use rbp for a similar value. Proven frames are
+ * test_fp_evidence.c - stacks through code without unwind tables: machine code written at run time
+ * and assembly that keep frame pointers, do not, or use rbp for a similar value. Proven frames are
  * walked; any other ends the stack. Each capture is taken twice and compared with the plain walk.
  */
 #include "check.h"
@@ -9,7 +9,7 @@
 #include "base/stack_bounds.h"
 #include "base/types.h"
 #include "modules/maps.h"
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "unwind/stacks.h"
 #include "unwind/unwind.h"
 
@@ -73,7 +73,7 @@ static void a_second_passes(void)
 {
 	static uint64_t now = 1;
 
-	mt_unwind_proof_expire(now += 1000000000u);
+	mt_unwind_evidence_expire(now += 1000000000u);
 }
 
 static void begin(void)
@@ -370,7 +370,7 @@ TEST(where_no_call_returns_to)
 		{ "data of the module", (uintptr_t)data + 5 },
 		{ "the stack", (uintptr_t)local + 5 },
 		{ "code, behind no call", (uintptr_t)other + 8 },
-		{ "a function's start", (uintptr_t)mt_unwind_proof_leave },
+		{ "a function's start", (uintptr_t)mt_unwind_evidence_leave },
 		{ "no address", UINTPTR_MAX - 64 },
 		{ "the kernel's", 0xffff800000000000 },
 		{ "memory that is not executable", (uintptr_t)heap + 5 },
@@ -495,5 +495,6 @@ TEST(nothing_on_other_machines)
 	struct known known = { .foreign = false };
 	struct caller to;
 
-	CHECK(!mt_unwind_proof_leave(&known, 0x1000, 0x2000, 0x3000, &to)); /* no code, no stack */
+	CHECK(!mt_unwind_evidence_leave(&known, 0x1000, 0x2000, 0x3000,
+					&to)); /* no code, no stack */
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * collect.c - gives numbers of origins back that no block has any more. live/origins.h has the
+ * reclaim.c - gives numbers of origins back that no block has any more. live/origins.h has the
  * scheme, and why none is given back that an entry has.
  *
  * A round reads all small leaves. So it begins when as many numbers were taken as were in use after
@@ -10,13 +10,13 @@
  *
  * All state here is the server's own; that of a forked child, and of the next session, begins anew.
  */
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "base/arena.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "live/leaves.h"
 #include "live/origins.h"
-#include "live/passed.h"
+#include "live/quiescence.h"
 
 #include <string.h>
 
@@ -76,7 +76,7 @@ static bool begin(uint64_t now_ns)
 	if (!collection.begun)
 		collection.round = mt_origins_begin();
 	collection.begun = true;
-	if (!mt_live_passed()) {
+	if (!mt_live_quiescent()) {
 		if (++collection.tries % TRIES == 0)
 			collection.next_ns = now_ns + SELDOM_NS;
 		return false;
@@ -133,12 +133,12 @@ static void reset(uint64_t taken)
 	collection.taken = taken;
 }
 
-void mt_live_collect_restart(void)
+void mt_live_reclaim_restart(void)
 {
 	reset(mt_origins_taken());
 }
 
-void mt_live_collect(uint64_t now_ns)
+void mt_live_reclaim(uint64_t now_ns)
 {
 	if (collection.pid != mt_pid) {
 		mt_origins_forked();

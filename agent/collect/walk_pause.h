@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * breath.h - lets a long walk serve sockets and ticks meanwhile. Server thread.
+ * walk_pause.h - lets a long walk serve sockets and ticks meanwhile. Server thread.
  */
-#ifndef MT_COLLECT_BREATH_H
-#define MT_COLLECT_BREATH_H
+#ifndef MT_COLLECT_WALK_PAUSE_H
+#define MT_COLLECT_WALK_PAUSE_H
 
 #include "base/types.h"
 
@@ -12,13 +12,13 @@
 struct server;
 
 /* All 0 when a walk begins. */
-struct breath {
+struct walk_pause {
 	uint32_t steps;
 	uint64_t since_ns;
 };
 
 /* Call again and again during a walk; `steps`: the work since the last call (a block is one). */
-void breath_take(struct server *s, struct breath *b, uint32_t steps);
+void walk_pause_take(struct server *s, struct walk_pause *p, uint32_t steps);
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * fp_proof.c - does code without an unwind table keep a frame pointer? Its instructions tell.
+ * fp_evidence.c - does code without an unwind table keep a frame pointer? Its instructions tell.
  *
  * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most
  * of it keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. An rbp that
@@ -22,7 +22,7 @@
  * a lookup. A stack that recurs is compared by its words like any other (unwind/incremental.c): the
  * record's two words are pairs, and rbp counts as used.
  */
-#include "unwind/fp_proof.h"
+#include "unwind/fp_evidence.h"
 #include "base/arena.h"
 #include "base/compiler.h"
 #include "base/prim_linux.h"
@@ -35,7 +35,7 @@
 #include <memtop/wire.h>
 #include <string.h>
 
-_Atomic uint32_t mt_unwind_proof_age = 1;
+_Atomic uint32_t mt_unwind_evidence_age = 1;
 
 #define WORD sizeof(uintptr_t)
 #define PAGE ((uintptr_t)4096)
@@ -60,7 +60,7 @@ enum {
 
 struct site {
 	uintptr_t pc; /* 0 = empty */
-	/* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps change */
+	/* mt_unwind_evidence_age at the look; 0 = in a module: valid until the maps change */
 	uint32_t age;
 	uint32_t facts; /* SITE_* */
 	int32_t saved;
@@ -71,17 +71,17 @@ static _Atomic bool xread;  /* code outside modules was read since the age moved
 static uint64_t expired_ns; /* server only */
 static bool allowed;        /* set once, before the first capture */
 
-void mt_unwind_proof_allow(bool on)
+void mt_unwind_evidence_allow(bool on)
 {
 	allowed = on;
 }
 
-bool mt_unwind_proof_allowed(void)
+bool mt_unwind_evidence_allowed(void)
 {
 	return allowed;
 }
 
-void mt_unwind_proof_remember(struct known *known)
+void mt_unwind_evidence_remember(struct known *known)
 {
 	struct site *sites = mt_prim_map(SITES * sizeof(*sites), false);
 
@@ -90,13 +90,13 @@ void mt_unwind_proof_remember(struct known *known)
 	known->sites = sites;
 }
 
-void mt_unwind_proof_forget(struct known *known)
+void mt_unwind_evidence_forget(struct known *known)
 {
 	if (known->sites)
 		memset(known->sites, 0, SITES * sizeof(*known->sites));
 }
 
-void mt_unwind_proof_expire(uint64_t now_ns)
+void mt_unwind_evidence_expire(uint64_t now_ns)
 {
 	/* the first look is not waited for */
 	bool soon = expired_ns && now_ns - expired_ns < PERIOD_NS;
@@ -106,13 +106,13 @@ void mt_unwind_proof_expire(uint64_t now_ns)
 	expired_ns = now_ns;
 	atomic_store_explicit(&xread, false, memory_order_relaxed);
 	mt_generated_look();
-	atomic_fetch_add_explicit(&mt_unwind_proof_age, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&mt_unwind_evidence_age, 1, memory_order_relaxed);
 	mt_maps_invalidate();
 }
 
 #if defined(__x86_64__)
 /* call rel32; call r/m64 of 2, 3, 4, 6, 7 bytes; rel32 through a prefix ends as the first does. */
-bool mt_unwind_proof_call(uintptr_t pc)
+bool mt_unwind_evidence_call(uintptr_t pc)
 {
 	const uint8_t *at = (const uint8_t *)pc;
 
@@ -126,8 +126,6 @@ bool mt_unwind_proof_call(uintptr_t pc)
 	return false;
 }
 
-/* --- what is known of a return address */
-
 static struct site *place(struct known *known, uintptr_t pc)
 {
 	return known->sites ? &known->sites[(pc * 0x9e3779b97f4a7c15u) >> 32 & (SITES - 1)] : NULL;
@@ -138,7 +136,8 @@ static struct site recall(struct known *known, uintptr_t pc)
 	const struct site *s = place(known, pc);
 
 	if (s && s->pc == pc &&
-	    (!s->age || s->age == atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed)))
+	    (!s->age ||
+	     s->age == atomic_load_explicit(&mt_unwind_evidence_age, memory_order_relaxed)))
 		return *s;
 	return (struct site){ .pc = pc };
 }
@@ -197,7 +196,7 @@ static void note_age(struct site *s, const struct module *m)
 {
 	if (m)
 		return;
-	s->age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
+	s->age = atomic_load_explicit(&mt_unwind_evidence_age, memory_order_relaxed);
 	atomic_store_explicit(&xread, true, memory_order_relaxed);
 }
 
@@ -225,9 +224,9 @@ static void ask_return(struct site *s)
 	if (runs == RUNS_NOT)
 		return;
 	if (m ? !mt_maps_runs(m, s->pc - 1)
-	      : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
+	      : !mt_unwind_evidence_call(s->pc) && !is_interpreter_entry(s->pc))
 		return;
-	if (m && !mt_unwind_proof_call(s->pc))
+	if (m && !mt_unwind_evidence_call(s->pc))
 		return;
 	if (runs != RUNS_YES)
 		ask_frame(s, NULL);
@@ -261,8 +260,8 @@ static bool is_base(const struct site *s, uintptr_t sp, uintptr_t bp, bool poppe
 						   bp - at <= ARGUMENTS_MOST));
 }
 
-bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
-			   struct caller *to)
+bool mt_unwind_evidence_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
+			      struct caller *to)
 {
 	struct site s = recall(known, pc);
 	bool proven = known->proven_sp == sp;
@@ -294,13 +293,13 @@ bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uint
 	return true;
 }
 #else
-bool mt_unwind_proof_call(uintptr_t pc)
+bool mt_unwind_evidence_call(uintptr_t pc)
 {
 	return pc >= LOWEST;
 }
 
-bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
-			   struct caller *to)
+bool mt_unwind_evidence_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
+			      struct caller *to)
 {
 	(void)known, (void)pc, (void)sp, (void)bp, (void)to;
 	return false;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_collect.c - numbers of origins come and go beside threads that allocate, and beside a fork.
+ * test_reclaim.c - numbers of origins come and go beside threads that allocate, and beside a fork.
  * The test is the server; its clock and its ticks run as fast as it likes.
  */
 #include "check.h"
 #include "base/prim_linux.h"
 #include "base/state.h"
 #include "base/types.h"
-#include "live/collect.h"
+#include "live/reclaim.h"
 #include "live/leaves.h"
 #include "live/live.h"
 #include "live/origins.h"
-#include "live/passed.h"
+#include "live/quiescence.h"
 #include "live/ticks.h"
 #include "record/guard.h"
 #include "record/loss.h"
@@ -70,7 +70,7 @@ static void serve(void *(*work)(void *), uint64_t again)
 			last = mt_origins_taken();
 			tick();
 		}
-		mt_live_collect(now_ns += SECOND_NS);
+		mt_live_reclaim(now_ns += SECOND_NS);
 		sched_yield();
 	}
 	enough = true;
@@ -238,7 +238,7 @@ static unsigned count_free(unsigned begin, unsigned end)
 static void collect(int calls)
 {
 	for (int i = 0; i < calls; i++)
-		mt_live_collect(now_ns += SECOND_NS);
+		mt_live_reclaim(now_ns += SECOND_NS);
 }
 
 /* What the parent's round has marked has no block here. */
@@ -284,11 +284,11 @@ TEST(threads_whose_session_is_over_delay_nothing)
 	struct thread *t = mt_thread_self();
 
 	mt_state_seal(SEAL_RIGHTS);
-	CHECK(mt_live_passed());
+	CHECK(mt_live_quiescent());
 	t->busy_sp = BUSY_OVER;
-	CHECK(mt_live_passed());
+	CHECK(mt_live_quiescent());
 	t->busy_sp = BUSY_OVERRUN; /* it may still enter its block */
-	CHECK(!mt_live_passed());
+	CHECK(!mt_live_quiescent());
 	t->busy_sp = 0;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * say.c - see dump/say.h.
+ * preconditions.c - see dump/preconditions.h.
  *
  * The line goes to the program's stderr, and only if descriptor 2 is still the file that it was at
  * the start: later it may be anything. The server holds no copy of it, which would keep a pipe
  * open.
  */
-#include "dump/say.h"
+#include "dump/preconditions.h"
 #include "base/conf.h"
 #include "base/msg.h"
 #include "base/prim_linux.h"
@@ -46,20 +46,20 @@ static struct file_id stderr_of(int number)
 
 void dump_keep_room(struct server *s)
 {
-	if (!s->dumps.room)
-		s->dumps.room = mt_prim_map(ROOM_BYTES, true);
+	if (!s->dumps->room)
+		s->dumps->room = mt_prim_map(ROOM_BYTES, true);
 }
 
 void dump_use_room(struct server *s)
 {
-	if (s->dumps.room)
-		mt_prim_unmap(s->dumps.room, ROOM_BYTES);
-	s->dumps.room = NULL;
+	if (s->dumps->room)
+		mt_prim_unmap(s->dumps->room, ROOM_BYTES);
+	s->dumps->room = NULL;
 }
 
 void dump_begin(struct server *s)
 {
-	struct dumps *d = &s->dumps;
+	struct dumps *d = s->dumps;
 
 	if (!dump_wanted())
 		return;
@@ -96,7 +96,7 @@ static bool has_room(long fd)
 
 void dump_say(struct server *s, const char *text)
 {
-	const struct file_id *was = &s->dumps.program_stderr;
+	const struct file_id *was = &s->dumps->program_stderr;
 	struct file_id is = stderr_of(s->target.number);
 	char line[NOTICE_MAX + 16];
 

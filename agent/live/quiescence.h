@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * passed.h - has every thread been outside the agent since a change?
+ * quiescence.h - has every thread been outside the agent since a change?
  */
-#ifndef MT_LIVE_PASSED_H
-#define MT_LIVE_PASSED_H
+#ifndef MT_LIVE_QUIESCENCE_H
+#define MT_LIVE_QUIESCENCE_H
 
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@
  * one sees what the caller stored before. False: unknown, for some thread stayed inside (it lost
  * its cpu, or left by a jump), or the kernel has no membarrier. Server thread; takes 2 ms at most.
  */
-bool mt_live_passed(void);
+bool mt_live_quiescent(void);
 
 #pragma GCC visibility pop
 
