@@ -33,8 +33,8 @@ struct attached {
  */
 int attach_program(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
 
-/* --- attach/jdwp/attach.c: by the debug port of a Java program, which asks for no right to trace
- * it */
+/* attach/jdwp/attach.c: by the debug port of a Java program, which asks for no right to trace
+ * it. */
 
 struct attach_jdwp_options {
 	const struct target *port; /* TARGET_TCP, of this machine */
@@ -49,7 +49,7 @@ struct attach_jdwp_options {
 /* As attach_program(); of *a are set: target, name, stopped_ns, whole_ns. */
 int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct err *err);
 
-/* --- what both ways ask, attach/attach.c */
+/* What both ways ask, attach/attach.c. */
 
 struct attach_facts;
 int attach_refuse_second(pid_t pid, const char *name, struct err *err);
@@ -60,7 +60,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 /* does it see the same file by the same path, and may it load it? */
 bool attach_sees(const struct attach_facts *f, const char *agent);
 
-/* --- attach/check.c: what can be told before anything is stopped */
+/* attach/check.c: what can be told before anything is stopped. */
 
 struct attach_facts {
 	/* inner: in its own pid namespace; 0 = none, each of them. thread: procfs_thread() */

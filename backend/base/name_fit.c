@@ -193,7 +193,7 @@ static const unsigned forms[] = {
 };
 #define FORMS (sizeof forms / sizeof *forms)
 
-static const char *whole(const struct name_item *n)
+static const char *identity(const struct name_item *n)
 {
 	return n->full ? n->full : n->name;
 }
@@ -204,13 +204,13 @@ static int by_text(const void *a, const void *b)
 			       *y = *(struct name_item *const *)b;
 	int order = strcmp(x->text, y->text);
 
-	return order ? order : strcmp(whole(x), whole(y));
+	return order ? order : strcmp(identity(x), identity(y));
 }
 
 /* Two functions of a sorted list have one text. */
 static bool alike(const struct name_item *a, const struct name_item *b)
 {
-	return !strcmp(a->text, b->text) && strcmp(whole(a), whole(b)) != 0;
+	return !strcmp(a->text, b->text) && strcmp(identity(a), identity(b)) != 0;
 }
 
 static bool any_alike(struct name_item **list, size_t n)
@@ -231,7 +231,7 @@ static void take_text(struct name_item *n, char *text)
 /* The name in this form; past the last one, with its middle cut and its namespaces kept. */
 static void set_form(struct name_item *n, size_t form, const char *dots)
 {
-	char *clean = cleaned(whole(n));
+	char *clean = cleaned(identity(n));
 	bool plain = n->other || is_plain(clean);
 	char *text = plain           ? xstrdup(clean)
 		     : form < FORMS  ? name_form(clean, forms[form])
@@ -263,7 +263,7 @@ static void set_number(struct name_item *n, unsigned digits, const char *dots)
 	char number[DIGITS_MOST + 2], *clean = cleaned(n->name), *brief;
 	size_t room = n->columns > digits + 1u ? n->columns - digits - 1 : 0;
 
-	for (const char *s = whole(n); *s; s++)
+	for (const char *s = identity(n); *s; s++)
 		hash = (hash ^ (unsigned char)*s) * 0x100000001b3u;
 	hash ^= hash >> 32;
 	snprintf(number, sizeof number, "#%016llx", (unsigned long long)hash);
@@ -308,7 +308,7 @@ void names_fit(struct name_item *list, size_t count, const char *dots)
 			const char *text = order[i]->text;
 			for (end = i + 1; end < count && !strcmp(order[end]->text, text);)
 				end++;
-			if (strcmp(whole(order[i]), whole(order[end - 1])) != 0)
+			if (strcmp(identity(order[i]), identity(order[end - 1])) != 0)
 				tell_apart(order + i, end - i, dots);
 		}
 		number_rest(order, count, dots);

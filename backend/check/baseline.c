@@ -10,7 +10,7 @@
  * Several baselines tell how much good runs differ (diff/noise.h): what does not exceed that is no
  * finding, whatever the tolerance.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "base/map.h"
 #include "diff/noise.h"
@@ -22,8 +22,6 @@
 
 #define SITES_SHOWN 50
 #define STACKS_SHOWN 2
-
-/* --- a process' sums */
 
 static uint64_t inherited_of(const struct judging *j)
 {
@@ -63,8 +61,6 @@ static void sum_up(struct judging *j, struct heap_sums *h)
 	};
 }
 
-/* --- learning */
-
 static size_t turn_of(const struct check *c, const char *name)
 {
 	size_t n = 0;
@@ -99,8 +95,6 @@ void baseline_learn_totals(struct check *c, const struct process *p)
 
 	keep(c, &h, p->name);
 }
-
-/* --- judging */
 
 /* The process in each of the baselines that has it. */
 struct counterparts {
@@ -152,11 +146,9 @@ static void find_counterparts(struct check *c, size_t process, bool alone, struc
 	if (out->count)
 		check_note(c, text);
 	else
-		check_whole(c, process, text);
+		check_not_whole(c, process, text);
 	free(text);
 }
-
-/* --- amounts */
 
 /* What the baselines have of one figure. */
 struct past_bytes {
@@ -174,7 +166,7 @@ static struct check_before summary(const struct past_bytes *a)
 		b.high = a->list[i] > b.high ? a->list[i] : b.high;
 		sum += (double)a->list[i];
 	}
-	b.mean = a->count == 1 ? b.low : diff_whole(sum / (double)a->count);
+	b.mean = a->count == 1 ? b.low : diff_round(sum / (double)a->count);
 	return b;
 }
 
@@ -208,8 +200,8 @@ static void judge_figure(struct check *c, size_t process, const char *where, uin
 		v->why = xasprintf("the peaks are known to within %s", format_bytes(n, error));
 }
 
-static void judge_whole(struct check *c, size_t process, const struct heap_sums *now,
-			const struct counterparts *before)
+static void judge_all(struct check *c, size_t process, const struct heap_sums *now,
+		      const struct counterparts *before)
 {
 	struct past_bytes live = { .count = before->count }, peak = live;
 	uint64_t error = 0;
@@ -223,8 +215,6 @@ static void judge_whole(struct check *c, size_t process, const struct heap_sums 
 	judge_figure(c, process, "live memory", now->live_bytes, &live, 0);
 	judge_figure(c, process, "peak", now->peak_bytes, &peak, now->peak_error_bytes + error);
 }
-
-/* --- call sites */
 
 struct site_stacks { /* of one call site: its heaviest stacks, by the side's number */
 	uint32_t stack[STACKS_SHOWN];
@@ -369,7 +359,7 @@ void baseline_judge(struct judging *j)
 	if (!before.count)
 		return;
 	sum_up(j, &now);
-	judge_whole(j->check, j->process, &now, &before);
+	judge_all(j->check, j->process, &now, &before);
 	judge_sites(j, &now, &before);
 	heap_sums_release(&now);
 }
@@ -382,5 +372,5 @@ void baseline_judge_totals(struct check *c, size_t process, const struct process
 
 	find_counterparts(c, process, false, &before);
 	if (before.count)
-		judge_whole(c, process, &now, &before);
+		judge_all(c, process, &now, &before);
 }

@@ -2,7 +2,7 @@
  *
  * check.c - what a check found, and its parts' life.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "base/format.h"
 #include "query/expected.h"
@@ -118,7 +118,7 @@ void check_error(struct check *c, size_t process, enum check_kind kind, const ch
 	v->why = xstrdup(why);
 }
 
-void check_whole(struct check *c, size_t process, const char *why)
+void check_not_whole(struct check *c, size_t process, const char *why)
 {
 	if (c->options.allow_incomplete)
 		check_note(c, why);
@@ -131,9 +131,10 @@ void check_runs_on(struct check *c, size_t process, bool first)
 	const struct check_process *p = &c->processes[process];
 
 	if (first || !c->options.first_only) {
-		check_whole(c, process,
-			    "--max-leaked: the program has not ended, so nothing is alive at its "
-			    "exit.");
+		check_not_whole(
+			c, process,
+			"--max-leaked: the program has not ended, so nothing is alive at its "
+			"exit.");
 		return;
 	}
 	char *text =
@@ -174,7 +175,7 @@ void check_incomplete(struct check *c, const char *why)
 {
 	if (!c->process_count)
 		check_add_process(c, "session", 0, "");
-	check_whole(c, 0, why);
+	check_not_whole(c, 0, why);
 }
 
 bool check_compare(struct check_verdict *v, int64_t found, uint64_t most)

@@ -139,7 +139,7 @@ void check_incomplete(struct check *c, const char *why);
 size_t check_findings(const struct check *c); /* failed verdicts */
 size_t check_errors(const struct check *c);   /* those of them that are errors */
 
-/* --- writers */
+/* Writers. */
 
 struct check_format {
 	const char *name;

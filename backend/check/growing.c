@@ -3,7 +3,7 @@
  * growing.c - --no-growing: the gate is the verdict on growth, in the words of a report and of the
  * live view. A process too short for a verdict is not judged.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
  *   whole heap:  found = totals - suppressed stacks - what a fork inherited
  *   a part:      found = sum over the stacks that the limit covers, suppressed ones aside
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "report/between.h"
 #include "report/coverage.h"
@@ -15,8 +15,6 @@
 #include <string.h>
 
 #define STACKS_SHOWN 3
-
-/* --- what is known of the process */
 
 static const char *state_text(const struct judging *j, char *buf, size_t size)
 {
@@ -62,11 +60,9 @@ static bool is_first(const struct judging *j)
 	return !j->line || !j->line->parent;
 }
 
-/* --- is the session whole? */
-
-static void whole(const struct judging *j, const char *why)
+static void not_whole(const struct judging *j, const char *why)
 {
-	check_whole(j->check, j->process, why);
+	check_not_whole(j->check, j->process, why);
 }
 
 static void judge_end(const struct judging *j)
@@ -81,15 +77,15 @@ static void judge_end(const struct judging *j)
 		check_signalled(j->check, j->process, end.status, end.known, is_first(j));
 
 	if (state == MTW_CUT || state == MTW_LINK_LOST)
-		whole(j, problem ? problem : "The session ends before its program does.");
+		not_whole(j, problem ? problem : "The session ends before its program does.");
 	else if (!model_complete(j->model))
-		whole(j, "The state is incomplete: stacks hold less than the totals say.");
+		not_whole(j, "The state is incomplete: stacks hold less than the totals say.");
 	else if (j->check->options.must_end && state == MTW_RUNNING &&
 		 (is_first(j) || !j->check->options.first_only))
-		whole(j, "The recording ended before the program did.");
+		not_whole(j, "The recording ended before the program did.");
 	if (coverage_late(j->model))
-		whole(j, "The agent was attached while the program ran: older blocks are not "
-			 "counted.");
+		not_whole(j, "The agent was attached while the program ran: older blocks are not "
+			     "counted.");
 }
 
 static void judge_losses(const struct judging *j)
@@ -105,7 +101,7 @@ static void judge_losses(const struct judging *j)
 		if (!events || !report_loses(i) || (marks && !growth))
 			continue;
 		char *text = xasprintf("%s: %s times.", report_loss(i), format_count(n, events));
-		whole(j, text);
+		not_whole(j, text);
 		free(text);
 	}
 }
@@ -121,14 +117,14 @@ static void judge_coverage(const struct judging *j)
 			continue;
 		char *text = xasprintf("%s: %s; its allocations are not counted.", k->name,
 				       coverage_word(k->flags));
-		whole(j, text);
+		not_whole(j, text);
 		free(text);
 	}
 	if (front) {
 		char *text = xasprintf("%s: has a malloc of its own, which comes before the "
 				       "agent's: its blocks are not counted.",
 				       front);
-		whole(j, text);
+		not_whole(j, text);
 		free(text);
 	}
 }
@@ -149,8 +145,6 @@ static void note_filters(const struct judging *j)
 	if (model_estimate(j->model))
 		check_note(j->check, "The session is sampled: figures with ~ are estimates.");
 }
-
-/* --- amounts */
 
 /* A run below a second counts as one: start-up is no rate. */
 static double seconds(const struct judging *j)
@@ -196,8 +190,6 @@ static void per_second(const struct judging *j, enum check_kind kind, struct amo
 	a->bytes = (int64_t)((double)a->bytes / seconds(j));
 	a->blocks = (int64_t)((double)a->blocks / seconds(j));
 }
-
-/* --- limits */
 
 /* A limit, and what it is held against. */
 struct sum {
@@ -342,8 +334,6 @@ static struct check_verdict *judge_sum(struct judging *j, const struct sum *x)
 	return v;
 }
 
-/* --- peaks */
-
 /*
  * The peak lies between both. The stacks shown are those of the whole heap's peak; where the agent
  * has not kept it, those of the end.
@@ -401,8 +391,6 @@ static int judge_peak(struct judging *j, const struct limit *l, struct err *err)
 	free(covered);
 	return 0;
 }
-
-/* --- growth */
 
 /* The changes of one interval, until a worse one comes. */
 struct worst {
@@ -464,7 +452,7 @@ static void note_unjudged(struct judging *j, const struct worst *w)
 			       w->why.text);
 
 	if (w->unjudged)
-		whole(j, w->windows ? text : w->why.text);
+		not_whole(j, w->windows ? text : w->why.text);
 	free(text);
 }
 
@@ -493,8 +481,6 @@ static void judge_growth(struct judging *j, const struct limit *l)
 	heap_drop(w.heap);
 	free(covered);
 }
-
-/* --- one process */
 
 /* What was alive when the program was replaced by another one is no leak. */
 static bool applies(const struct judging *j, const struct limit *l)

@@ -3,7 +3,7 @@
  * judging.c - one process while it is judged: which of its stacks are suppressed, and which a limit
  * covers. Both are columns by stack of the snapshot; a function's stacks are ranges of it.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "check/pattern.h"
 #include "report/frames.h"
@@ -12,8 +12,6 @@
 #include <string.h>
 
 #define FRAMES_MAX 512
-
-/* --- suppressed stacks */
 
 static uint32_t suppressed_as(struct check *c, const char *name)
 {
@@ -84,8 +82,6 @@ static void find_suppressed(struct judging *j)
 	free(of_site);
 }
 
-/* --- one process */
-
 void judging_init(struct judging *j, struct check *c, struct watch *w, const struct process *p)
 {
 	*j = (struct judging){ .check = c, .watch = w, .line = p, .model = watch_model(w) };
@@ -108,8 +104,6 @@ const char *judging_name(const struct judging *j)
 
 	return j->line ? j->line->name : g && *g->name ? g->name : "?";
 }
-
-/* --- what a limit covers */
 
 /* By function of the report's names. */
 static bool *named_functions(const struct heap_names *n, const struct limit *l)
@@ -195,8 +189,6 @@ bool *judging_covers(struct judging *j, const struct limit *l)
 			covered[i] = false;
 	return covered;
 }
-
-/* --- for results */
 
 static char *copy(const char *s)
 {

@@ -2,7 +2,7 @@
  *
  * lsan.c - LeakSanitizer's suppressions: a line leak:PATTERN each.
  */
-#include "check/internal.h"
+#include "check/rules.h"
 
 #include "check/pattern.h"
 

@@ -7,7 +7,7 @@
  *
  *   _Z [N [K]] [St] { length name } [I] *        the last name may end early
  */
-#include "check/internal.h"
+#include "check/rules.h"
 
 #include "base/name.h"
 #include "owners/wrappers.h"

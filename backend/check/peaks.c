@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * peaks.c - see check/internal.h. The agent keeps the counters at the peak of the whole heap. The
+ * peaks.c - see check/judging.h. The agent keeps the counters at the peak of the whole heap. The
  * peak of a part is the largest sum at any recorded tick, or at that peak; between two ticks
  *
  *   sum(t) <= sum(before) + what the part allocated between both
@@ -8,7 +8,7 @@
  * That is a fold over the session's frames: a column of counters by slot, and a sum for each part,
  * to which each changed slot of a covered stack adds its change. No model plays the session.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "session/session.h"
 #include "wire/decode.h"
@@ -27,8 +27,6 @@ struct fold {
 	bool counts;             /* this is the program of the last state */
 	bool complete, resuming; /* its state has been whole; it comes again, after a reconnect */
 };
-
-/* --- what happens at each frame */
 
 /* Before the last program came another one, of an exec. */
 static void take_hello(struct fold *f, const struct event *e)
@@ -85,8 +83,6 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		take_tick(f, e->u.tick.flags);
 	return 0;
 }
-
-/* --- the peak of the whole heap */
 
 /* By id of a slot: its stack in the report's call tree. Slots arrived in the model's order. */
 static uint32_t *stacks_of_ids(const struct report *r)

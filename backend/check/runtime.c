@@ -8,7 +8,7 @@
  * filling a cache of its own on the way (a stream's buffer, a converter, a name service). The names
  * of the latter are known where the C library has symbols.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "check/pattern.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "check/internal.h"
+#include "check/suppressions.h"
+
+#include "base/format.h"
+#include "check/rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -52,8 +55,6 @@ const char *suppressions_place(const struct suppressions *s, size_t i)
 {
 	return s->rules[i].place;
 }
-
-/* --- files */
 
 enum form { FORM_OWN, FORM_LSAN, FORM_VALGRIND };
 
@@ -219,8 +220,6 @@ int suppressions_read(struct suppressions *s, const char *path, struct err *wron
 	}
 	return 0;
 }
-
-/* --- matching */
 
 #define FRAMES_MAX 512
 

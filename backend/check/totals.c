@@ -3,7 +3,7 @@
  * totals.c - processes of a tree that left no stacks: small short ones have their totals alone, and
  * some could not be followed at all.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include <stdlib.h>
 
@@ -80,14 +80,14 @@ void check_judge_totals(struct check *c, const struct process *p)
 		return;
 	}
 	if (p->state == PROCESS_UNFOLLOWED || p->state == PROCESS_STARTING) {
-		check_whole(c, process,
-			    p->why ? p->why : "It was not followed: nothing of it is known.");
+		check_not_whole(c, process,
+				p->why ? p->why : "It was not followed: nothing of it is known.");
 		return;
 	}
 	if (p->state == PROCESS_SIGNALLED)
 		check_signalled(c, process, p->status, p->status_known, !p->parent);
 	if (p->state == PROCESS_GONE)
-		check_whole(c, process, "Its end was not seen: the figures are its last ones.");
+		check_not_whole(c, process, "Its end was not seen: the figures are its last ones.");
 	for (size_t i = 0; i < c->options.limit_count; i++)
 		if (!c->options.limits[i].tree)
 			judge_limit(c, process, p, &c->options.limits[i]);

@@ -21,7 +21,7 @@
  * of templates. memtop has demangled names alone, so a mangled pattern is demangled, and of an
  * inlined function the last part of its name counts, without template arguments.
  */
-#include "check/internal.h"
+#include "check/rules.h"
 
 #include "base/name.h"
 #include "check/pattern.h"
@@ -29,8 +29,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- reading */
 
 void rule_release(struct rule *r)
 {
@@ -206,8 +204,6 @@ int valgrind_read(struct valgrind_reader *v, const char *line)
 	}
 	return 0;
 }
-
-/* --- matching */
 
 /* libc's own names of a function, as debug information has them: __GI___strdup is strdup. */
 static bool libc_alias(const char *pattern, const char *function)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "diff/diff.h"
 
-#include "diff/keys.h"
+#include "diff/stack_keys.h"
 #include "diff/noise.h"
 #include "diff/presence.h"
 
@@ -23,8 +23,6 @@ const char *diff_kind_name(enum diff_kind k)
 
 	return names[k];
 }
-
-/* --- amounts of a row */
 
 static uint64_t sum_of(const struct diff *d, const struct tally *sums, bool b, enum diff_value v)
 {
@@ -98,8 +96,6 @@ void diff_judge(const struct diff *d, struct diff_row *r)
 					 : DIFF_SHRUNK;
 	r->noise = (d->by_runs && is_noise(d, r)) || (d->lacked && lies_between_peaks(d, r));
 }
-
-/* --- rows */
 
 static uint64_t size_of(const struct diff_row *r)
 {
@@ -204,8 +200,6 @@ static void make_owners(struct diff *d)
 	end_sums(&x);
 }
 
-/* --- call sites */
-
 /* The function's name without clones' marks; of code without a name, "libtile.so+0x1a40". */
 static const char *site_key(const struct join *j, size_t joined)
 {
@@ -258,8 +252,6 @@ static void make_sites(struct diff *d)
 		describe_site(d, &d->stacks.list[0], frames);
 	free(frames);
 }
-
-/* --- the whole */
 
 static void make_totals(struct diff *d)
 {

@@ -86,7 +86,7 @@ double diff_change(const struct diff *d, const struct tally *sums, enum diff_val
 void diff_judge(const struct diff *d, struct diff_row *r);
 
 /* The nearest whole number of an amount. */
-static inline uint64_t diff_whole(double n)
+static inline uint64_t diff_round(double n)
 {
 	return (uint64_t)(n + 0.5);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * join.c - joins the stacks of all sessions: their call trees are one union (heap/union.h) by the
- * keys of diff/keys.h, and stacks that end at one node are one. What remains is entered into a
- * union of outlines, and into one of common functions.
+ * keys of diff/stack_keys.h, and stacks that end at one node are one. What remains is entered into
+ * a union of outlines, and into one of common functions.
  *
  * The cost follows the nodes, not the stacks times their depth. Keys are exact numbers, so nothing
  * joins by chance.
@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* --- what the keys say of nodes and stacks */
 
 /* Every frame counts. */
 static void enter_whole(struct joining *x, size_t side)
@@ -63,8 +61,6 @@ static void count_names(struct joining *x, size_t side)
 	free(way);
 }
 
-/* --- joined stacks */
-
 static uint32_t new_joined(struct joining *x, uint32_t side, uint32_t stack)
 {
 	struct join *j = x->j;
@@ -101,8 +97,6 @@ static void say_how(struct joining *x)
 							   : JOIN_OFFSETS;
 	}
 }
-
-/* --- which member of a joined stack changed? */
 
 static uint64_t member_key(uint32_t joined, const struct tally *t)
 {
@@ -219,8 +213,6 @@ static void describe_by_change(struct join *j)
 	free(shown);
 }
 
-/* --- the whole */
-
 static void begin(struct joining *x)
 {
 	size_t n = x->j->count;
@@ -267,7 +259,7 @@ struct join *join_new(const struct side *const *sides, size_t sides_a, size_t co
 	j->of_stack = xcalloc(count, sizeof *j->of_stack);
 	for (size_t i = 0; i < count; i++)
 		j->of_stack[i] = xcalloc(sides[i]->stack_count + 1, sizeof **j->of_stack);
-	j->keys = keys_new(sides, count);
+	j->keys = stack_keys_new(sides, count);
 	begin(&x);
 	for (uint32_t i = 0; i < count; i++) {
 		enter_whole(&x, i);
@@ -286,7 +278,7 @@ void join_free(struct join *j)
 {
 	if (!j)
 		return;
-	keys_free(j->keys);
+	stack_keys_free(j->keys);
 	for (size_t i = 0; i < j->count; i++)
 		free(j->of_stack[i]);
 	free(j->of_stack);
@@ -328,7 +320,7 @@ static struct join_frame frame_of(const struct join *j, uint32_t side, uint32_t 
 size_t join_location(const struct join *j, uint32_t side, uint32_t location, struct join_frame *out,
 		     size_t max)
 {
-	uint32_t from, best = keys_best(j->keys, side, location, &from);
+	uint32_t from, best = stack_keys_best(j->keys, side, location, &from);
 	uint32_t first = j->sides[from]->names->first[best],
 		 count = side_frames(j->sides[from], best);
 
@@ -346,7 +338,7 @@ bool join_site(const struct join *j, uint32_t side, size_t stack, struct join_fr
 	if (!k->site)
 		return false;
 	uint32_t location = side_location(s, k->site), from;
-	uint32_t best = keys_best(j->keys, side, location, &from);
+	uint32_t best = stack_keys_best(j->keys, side, location, &from);
 	uint32_t frame = k->site_frame < side_frames(j->sides[from], best) ? k->site_frame : 0;
 	*out = frame_of(j, side, location, from, j->sides[from]->names->first[best] + frame);
 	return true;

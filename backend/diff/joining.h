@@ -7,7 +7,7 @@
 #define DIFF_JOINING_H
 
 #include "diff/join.h"
-#include "diff/keys.h"
+#include "diff/stack_keys.h"
 
 enum { IN_A = 1, IN_B = 2 };
 

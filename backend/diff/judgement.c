@@ -34,8 +34,6 @@ static void judge(const struct diff *d, const struct tally *sums, struct diff_ju
 	find_range(d, sums, true, out);
 }
 
-/* --- the call tree */
-
 struct summing {
 	const struct diff_tree *tree;
 	struct heap *heaps[DIFF_SESSIONS_MAX]; /* of the stacks that pass the filter */
@@ -95,8 +93,6 @@ void diff_judge_node(const struct diff_tree *t, uint32_t node, bool inclusive,
 		sums[i] = inclusive ? heap_incl(t->heaps[i], node) : heap_self(t->heaps[i], node);
 	judge(t->d, sums, out);
 }
-
-/* --- rows that sum stacks */
 
 struct gathering {
 	const struct diff_tree *tree;
@@ -160,8 +156,6 @@ void diff_judge_owners(const struct diff_tree *t, struct owners *o, const struct
 	gather_end(&g, out);
 }
 
-/* --- source lines */
-
 /* The line of a stack's call site; 0: it is not in the file, or not known. */
 static uint32_t line_of(const struct join *j, uint32_t side, size_t stack, const char *file)
 {
@@ -218,8 +212,8 @@ size_t diff_lines(const struct diff *d, const char *file, struct source_line **l
 	map_release(&l.place_of);
 	for (size_t i = 0; i < l.count; i++) {
 		struct source_line *x = &l.list[i];
-		x->live_bytes = diff_whole((double)x->live_bytes / sessions);
-		x->live_blocks = diff_whole((double)x->live_blocks / sessions);
+		x->live_bytes = diff_round((double)x->live_bytes / sessions);
+		x->live_blocks = diff_round((double)x->live_blocks / sessions);
 	}
 	if (l.count)
 		qsort(l.list, l.count, sizeof *l.list, by_number);

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- unions of what remains */
-
 static void begin_union(struct joining *x)
 {
 	union_release(&x->trees);
@@ -46,8 +44,6 @@ static void enter_common(struct joining *x, size_t side, const uint64_t *wanted)
 	free(first);
 	free(keys);
 }
-
-/* --- groups */
 
 struct group { /* the remaining stacks at one node of the union */
 	uint32_t node;
@@ -171,8 +167,6 @@ static void join_groups(struct joining *x, enum join_by by)
 	renumber(j, moved_to);
 	free(moved_to);
 }
-
-/* --- groups of A alone and of B alone, the frames of one among those of the other */
 
 /* Is the path to `part` the path to `whole` with some frames less? */
 static bool is_part(const struct heap_union *u, uint32_t whole, uint32_t part)

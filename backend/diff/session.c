@@ -46,8 +46,6 @@ static int put_frame(void *arg, uint64_t type, const uint8_t *payload, size_t le
 	return session_frame(w->file, 0, w->time_ns, type, payload, len, w->err);
 }
 
-/* --- the program */
-
 static void put_hello(struct writing *w)
 {
 	const struct side *s = w->d->sides[w->d->sides_a];
@@ -67,8 +65,6 @@ static void put_hello(struct writing *w)
 	frames_put(&w->out, 0);
 	frames_end(&w->out, MTW_HELLO);
 }
-
-/* --- code */
 
 static uint32_t module_of(struct writing *w, const struct side_module *in)
 {
@@ -169,12 +165,10 @@ static void put_nodes(struct writing *w)
 	frames_list(&w->out, MTW_NODES);
 }
 
-/* --- amounts */
-
 static struct held mean_held(const struct diff *d, const struct tally *sums, bool b)
 {
-	struct held h = { diff_whole(diff_mean(d, sums, b, DIFF_BLOCKS)),
-			  diff_whole(diff_mean(d, sums, b, DIFF_LIVE)) };
+	struct held h = { diff_round(diff_mean(d, sums, b, DIFF_BLOCKS)),
+			  diff_round(diff_mean(d, sums, b, DIFF_LIVE)) };
 
 	if (h.bytes && !h.blocks) /* less than half a block on average */
 		h.blocks = 1;

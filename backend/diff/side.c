@@ -40,8 +40,6 @@ static const char *hexadecimal(struct string_pool *pool, const struct module *k)
 	return k->build_id_len ? string_pool_keep(pool, hex) : NULL;
 }
 
-/* --- names */
-
 static void take_modules(struct making *x)
 {
 	struct side *s = x->s;
@@ -117,8 +115,6 @@ static void take_names(struct making *x, struct names *names)
 	take_locations(x, names);
 }
 
-/* --- amounts */
-
 static void take_stack(struct making *x, uint32_t stack)
 {
 	struct side *s = x->s;
@@ -150,8 +146,6 @@ static void take_heap(struct making *x)
 		if (!x->o->counts || x->o->counts(x->o->arg, x->r->order[i]))
 			take_stack(x, x->r->order[i]);
 }
-
-/* --- what the side is */
 
 static void warn(struct making *x, const char *sentence)
 {

@@ -18,10 +18,10 @@ static const char *amount(const struct diff *d, char buf[FORMAT_NUMBER + 8], dou
 	char plain[FORMAT_NUMBER];
 
 	if (d->value == DIFF_BLOCKS)
-		snprintf(buf, FORMAT_NUMBER + 8, "%s block%s", format_count(plain, diff_whole(n)),
-			 format_s(diff_whole(n)));
+		snprintf(buf, FORMAT_NUMBER + 8, "%s block%s", format_count(plain, diff_round(n)),
+			 format_s(diff_round(n)));
 	else
-		format_bytes(buf, diff_whole(n));
+		format_bytes(buf, diff_round(n));
 	return buf;
 }
 

@@ -66,8 +66,6 @@ bool elsewhere_holds(pid_t pid, bool path)
 	return (path ? has_root(pid) : elsewhere(pid, "net")) || is_stranger(pid);
 }
 
-/* --- in the thread, or the child */
-
 static int open_of(pid_t pid, const char *what, int flags)
 {
 	char path[64];
@@ -183,8 +181,6 @@ static int by_thread(pid_t pid, const char *name, bool path)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 	return rc || pthread_join(thread, NULL) ? -EPERM : c.fd;
 }
-
-/* --- between the two */
 
 union control {
 	struct cmsghdr head;

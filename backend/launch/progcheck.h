@@ -53,8 +53,8 @@ const char *progcheck_libc(const struct elf_kind *k);
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size,
 	      struct err *err);
 
-/* --- progmalloc.c: tells from a program's file, before it starts, whose malloc its calls will
- * reach */
+/* progmalloc.c: tells from a program's file, before it starts, whose malloc its calls will
+ * reach. */
 
 struct progmalloc {
 	const char *sanitizer; /* as in struct elf, by its name where symbols tell it */

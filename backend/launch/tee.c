@@ -41,8 +41,6 @@ struct copier {
 	size_t before; /* bytes to pass on before it */
 };
 
-/* --- the copying process */
-
 static void report(struct copier *c, unsigned pattern, const char *text, size_t len)
 {
 	struct tee_match m = { .pattern = pattern, .lost = c->lost };
@@ -226,8 +224,6 @@ static void copy(struct copier *c)
 	say(c, PASSED); /* what was lost has been said before */
 	_exit(0);
 }
-
-/* --- memtop's side */
 
 /* Where both go to the same place, one pipe keeps their order. */
 static bool same_place(void)

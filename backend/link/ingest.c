@@ -233,8 +233,8 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 	if (model_bulk_end(in->model, &last) && !*cut->text)
 		*cut = last;
 	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
-	in->growing = !*cut->text && session_cut(r) && session_growing(r);
-	if (in->growing)
+	in->being_written = !*cut->text && session_cut(r) && session_being_written(r);
+	if (in->being_written)
 		err_set(cut, 3,
 			"%s: still being written: read to %.1f s; open it again to see more",
 			in->target, (double)in->file_ns / 1e9);

@@ -25,7 +25,7 @@ struct ingest {
 	void *arg;
 	uint64_t hello_ns;                   /* the agent's clock when it last said HELLO */
 	uint64_t file_ns;                    /* ingest_file(): time of the last frame; */
-	bool growing;                        /* it has no end, since its writer still runs */
+	bool being_written;                  /* it has no end, since its writer still runs */
 	uint64_t session_pid, session_start; /* the process that symbols belongs to */
 	bool child_ended;
 	uint64_t child_pid;   /* 0 = not known */

@@ -2,7 +2,7 @@
  *
  * instant.c - the words for the past instant that a watch shows. Main thread only.
  */
-#include "link/internal.h"
+#include "link/watch_state.h"
 
 #include "base/format.h"
 

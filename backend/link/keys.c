@@ -13,7 +13,7 @@
 #include "link/keys.h"
 
 #include "base/child.h"
-#include "link/internal.h"
+#include "link/watch_state.h"
 #include "link/thin/thin.h"
 #include "query/expected.h"
 #include "session/key.h"
@@ -82,8 +82,6 @@ static uint8_t *make(const struct watch *w, uint64_t resume, size_t *len)
 		model_dump_end(m, session_key_frame, key);
 	return session_key_end(key, len);
 }
-
-/* --- in a child */
 
 static _Noreturn void child(const struct watch *w, uint64_t resume, int fd)
 {

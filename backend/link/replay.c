@@ -164,8 +164,6 @@ void replay_return(struct replay *p)
 		p->moved(p->arg);
 }
 
-/* --- playing */
-
 static bool same_program(const struct replay *p, const struct event *e)
 {
 	const struct program *now = model_program(p->now);

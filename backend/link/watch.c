@@ -8,7 +8,7 @@
  * A broken link never clears the screen: the last whole state stays, STALE since its last byte,
  * until the new link has brought a whole one.
  */
-#include "link/internal.h"
+#include "link/watch_state.h"
 
 #include "link/conn.h"
 #include "launch/dormant.h"
@@ -54,8 +54,6 @@ static void tell(struct watch *w, unsigned bits)
 	if (bits && w->on_change)
 		w->on_change(w->on_change_arg, bits);
 }
-
-/* --- what is kept */
 
 /* Reports the first failed write once; watching continues. */
 static void check_kept(struct watch *w)
@@ -112,8 +110,6 @@ static void ask_for_names(struct watch *w)
 	for (; w->names_asked < n; w->names_asked++)
 		symbols_of_location(w->in.symbols, w->names_asked);
 }
-
-/* --- the link */
 
 static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
@@ -256,8 +252,6 @@ static void on_second(void *arg)
 	tell(w, bits);
 }
 
-/* --- opening */
-
 static void on_notice(void *arg, const char *text)
 {
 	struct watch *w = arg;
@@ -297,7 +291,7 @@ static void on_note(void *arg, const char *text)
 static void note_cut(struct watch *w, const char *text)
 {
 	add_warning(w, text);
-	if (w->in.growing)
+	if (w->in.being_written)
 		return;
 	set_text(&w->problem, text);
 	if (!w->in.child_ended)
@@ -460,8 +454,6 @@ bool watch_seen(const struct watch *w)
 	return w->on_change != NULL;
 }
 
-/* --- questions */
-
 uint32_t watch_stream(const struct watch *w)
 {
 	return w->conn ? w->options.stream : w->target.stream;
@@ -539,8 +531,6 @@ void watch_note(struct watch *w, const char *text)
 	w->bits |= WATCH_NOTICE;
 	recorder_note(&w->keep, text);
 }
-
-/* --- saving and ending */
 
 void watch_save_begin(struct watch *w)
 {

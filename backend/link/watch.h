@@ -71,8 +71,8 @@ unsigned watch_peer(const struct watch *w);
 /* The program's pid where memtop runs; 0 = not known yet. *inner, if not NULL: its pid in a pid
  * namespace of its own, 0 = the same. A file, and another machine, have the program's own alone. */
 unsigned watch_pid(const struct watch *w, unsigned *inner);
-bool watch_live(const struct watch *w);    /* link is up */
-bool watch_growing(const struct watch *w); /* a session file that is still being written */
+bool watch_live(const struct watch *w);          /* link is up */
+bool watch_being_written(const struct watch *w); /* a session file that is still being written */
 /* age of the shown state when the link does not keep it fresh; 0 = fresh */
 uint64_t watch_stale_ns(const struct watch *w);
 /* Why the agent is silent: its process is stopped, with the program or alone (enum mtw_stop); 0 =

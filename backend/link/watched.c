@@ -2,7 +2,7 @@
  *
  * watched.c - reads a watch, sends its agent questions, and saves its session.
  */
-#include "link/internal.h"
+#include "link/watch_state.h"
 
 #include "base/loop.h"
 #include "link/commands.h"
@@ -279,7 +279,7 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-bool watch_growing(const struct watch *w)
+bool watch_being_written(const struct watch *w)
 {
-	return w->in.growing;
+	return w->in.being_written;
 }

@@ -161,8 +161,6 @@ int tool_verdict(struct tool_call *c, struct err *err)
 	return 0;
 }
 
-/* --- tables */
-
 int tool_owners(struct tool_call *c, struct err *err)
 {
 	static const struct listing_column columns[] = { FIGURE("LIVE"), NEXT_FIGURE("BLOCKS"),
@@ -318,8 +316,6 @@ int tool_site_stacks(struct tool_call *c, struct err *err)
 			       name);
 }
 
-/* --- the tree */
-
 struct branch {
 	size_t depth, limit;
 	uint64_t least; /* bytes */
@@ -396,8 +392,6 @@ int tool_tree(struct tool_call *c, struct err *err)
 	tool_view_close(&v);
 	return 0;
 }
-
-/* --- marks */
 
 /* The argument's mark, NULL = not given. "start" and "now" are 0. */
 static int mark_of(const struct tool_call *c, const char *name, uint32_t *id, struct err *err)
@@ -508,8 +502,6 @@ int tool_mark(struct tool_call *c, struct err *err)
 	fputc('\n', c->out);
 	return 0;
 }
-
-/* --- the whole */
 
 int tool_report(struct tool_call *c, struct err *err)
 {

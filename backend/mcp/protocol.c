@@ -37,8 +37,6 @@ static json_t *failure(json_t *id, int code, const char *text)
 	return reply(id, "error", json_pack("{s:i,s:s}", "code", code, "message", text));
 }
 
-/* --- methods: a result, or NULL and *code, *text */
-
 struct failed {
 	int code;
 	const char *text;
@@ -102,8 +100,6 @@ static const struct {
 	{ "tools/list", list },
 	{ "tools/call", call },
 };
-
-/* --- messages */
 
 static json_t *request(struct targets *t, const char *method, json_t *id, json_t *params)
 {

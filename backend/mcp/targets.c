@@ -8,7 +8,7 @@
 #include "mcp/targets.h"
 
 #include "launch/launch.h"
-#include "link/go.h"
+#include "link/goto_instant.h"
 #include "processes/processes.h"
 #include "query/expected.h"
 
@@ -69,8 +69,6 @@ bool targets_control(const struct targets *t)
 {
 	return t->options.control;
 }
-
-/* --- which one */
 
 int targets_default(const struct targets *t, char *word, struct err *err)
 {
@@ -150,8 +148,6 @@ static struct watch *open_watch(struct targets *ts, const char *word, const char
 	return w;
 }
 
-/* --- those that are open */
-
 static struct opened *place_of(struct targets *ts, const char *word, const char *process)
 {
 	struct opened *oldest = ts->opened;
@@ -171,7 +167,7 @@ static struct opened *place_of(struct targets *ts, const char *word, const char 
 
 static bool current(const struct watch *w)
 {
-	return watch_target(w)->kind == TARGET_FILE ? !watch_growing(w) : watch_live(w);
+	return watch_target(w)->kind == TARGET_FILE ? !watch_being_written(w) : watch_live(w);
 }
 
 struct watch *targets_open(struct targets *ts, const char *word, const char *process,
@@ -194,7 +190,7 @@ struct watch *targets_at(struct targets *ts, const char *word, const char *proce
 {
 	struct watch *w = open_watch(ts, word, process, err);
 
-	if (w && go_to(ts->loop, w, when, err)) {
+	if (w && goto_instant(ts->loop, w, when, err)) {
 		watch_close(w);
 		w = NULL;
 	}

@@ -144,8 +144,6 @@ static const char instant[] =
 	"{\"at\":{\"type\":\"string\",\"description\":\"as of a mark, peak, or 0:12:09 since the "
 	"start; of a session file\"}}";
 
-/* --- the list */
-
 static json_t *parsed(const char *text)
 {
 	json_t *o = json_loads(text, 0, NULL);
@@ -227,8 +225,6 @@ static int open_target(struct tool_call *c, struct err *err)
 			: targets_open(c->targets, c->word, c->process, err);
 	return c->watch ? 0 : -1;
 }
-
-/* --- the bound */
 
 /* Where the text from `at` ends: at a line's end where there is one, never inside a character. */
 static size_t cut(const char *text, size_t len, size_t at, size_t max)

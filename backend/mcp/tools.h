@@ -66,7 +66,7 @@ json_t *tools_list(const struct targets *t);
 const struct tool *tools_find(const struct targets *t, const char *name); /* NULL = none */
 json_t *tools_call(struct targets *t, const struct tool *tool, json_t *arguments);
 
-/* --- arguments: 0; -1 and *err when one has another type or is out of bounds */
+/* Arguments: 0; -1 and *err when one has another type or is out of bounds. */
 
 int tool_text(const struct tool_call *c, const char *name, const char **text, struct err *err);
 int tool_number(const struct tool_call *c, const char *name, size_t least, size_t most,

@@ -32,8 +32,6 @@ struct line {
 	bool too_long;
 };
 
-/* --- the command line */
-
 static void put_take(struct line *l, char *word_take)
 {
 	if (l->count < WORDS_MAX)
@@ -123,8 +121,6 @@ static int put_target(struct line *l, struct tool_call *c, struct err *err)
 	put(l, word);
 	return 0;
 }
-
-/* --- the run */
 
 struct done {
 	FILE *out, *said; /* its output and its errors; NULL = none */
@@ -232,8 +228,6 @@ static int answer(struct tool_call *c, struct line *l, int most, struct err *err
 	close_both(&d);
 	return rc;
 }
-
-/* --- the tools */
 
 int tool_diff_sessions(struct tool_call *c, struct err *err)
 {

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the order of frames */
-
 struct frame_key {
 	const char *function, *module;
 	uint64_t offset;
@@ -71,8 +69,6 @@ static void order_frames(struct report *r)
 	free(rank);
 	free(keys);
 }
-
-/* --- gathering */
 
 /* Where a stack ends early: why, and the module of the last known frame (NO_ID = none). */
 struct ending {
@@ -199,8 +195,6 @@ const struct owner *report_owner(const struct report *r, uint32_t stack)
 
 	return owners_of_node(r->owners, s->id[report_node(r, stack)]);
 }
-
-/* --- warnings */
 
 static void add_warning(struct report *r, char *sentence_take)
 {
@@ -472,8 +466,6 @@ char *report_command(const struct model *m)
 	}
 	return sanitize_clean(line, strlen(line) + 1, line);
 }
-
-/* --- the tree */
 
 static int by_peak(const void *a, const void *b)
 {

@@ -37,7 +37,7 @@ bool access_host(const char *host, const struct address *a);
 /* Did a page of another site send it? origin: NULL = none. */
 bool access_cross_site(const char *origin, const char *fetch_site, const char *host);
 
-/* --- listen.c: the socket that the server listens on */
+/* listen.c: the socket that the server listens on. */
 
 struct listening {
 	int fd;

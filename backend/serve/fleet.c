@@ -89,8 +89,6 @@ int fleet_add(struct fleet *f, const struct target *t, struct err *err)
 	return 0;
 }
 
-/* --- what --all finds */
-
 static enum target_kind kind_of(const struct agent_process *a)
 {
 	return a->through ? TARGET_PID : a->path ? TARGET_PATH : TARGET_ABSTRACT;

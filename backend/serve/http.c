@@ -68,8 +68,6 @@ struct http {
 	size_t count;
 };
 
-/* --- a connection */
-
 static void enter(struct http_request *r, enum phase phase)
 {
 	r->phase = phase;
@@ -258,8 +256,6 @@ const char *http_body(const struct http_request *r, size_t *len)
 	return r->body;
 }
 
-/* --- from the first byte to the answer */
-
 static bool from_elsewhere(const struct http_request *r)
 {
 	return access_cross_site(http_header(r, "Origin"), http_header(r, "Sec-Fetch-Site"),
@@ -379,8 +375,6 @@ static void on_event(struct bufferevent *bytes, short what, void *arg)
 	else
 		drop(r);
 }
-
-/* --- all connections */
 
 static void on_sweep(void *arg)
 {

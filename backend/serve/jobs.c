@@ -5,7 +5,7 @@
  * Nothing blocks the loop for long: a request that needs scans, names or a written report becomes a
  * job, which a timer steps. So a slow target delays its own answers alone.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "base/loop.h"
 
@@ -13,8 +13,6 @@
 
 #define STEP_MS 20
 #define YOUNG_NS 3000000000ull /* agents are asked every two seconds at most (link/looks.h) */
-
-/* --- jobs */
 
 void job_free(struct job *j)
 {
@@ -70,8 +68,6 @@ bool job_older(const struct job *j, uint64_t ns)
 {
 	return now_ns() - j->begun_ns > ns;
 }
-
-/* --- what routes share */
 
 static void say_which(struct http_request *r, struct member *const *list, size_t n)
 {

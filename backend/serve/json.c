@@ -8,7 +8,7 @@
  * recognised as in tui/cli/mark.c: the first new one that was set in this server's name. So POSTs
  * wait for each other.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "report/json/values.h"
 #include "report/report.h"
@@ -50,8 +50,6 @@ static json_t *text_of(const char *s)
 	return t ? t : json_string("?");
 }
 
-/* --- /targets: the form of Prometheus' http_sd_configs, which others read, too */
-
 static json_t *target_of(const struct member *m, const char *address)
 {
 	char pid[16], *command = report_command(watch_model(m->watch));
@@ -78,8 +76,6 @@ void targets_answer(struct server *s, struct http_request *r)
 			json_array_append_new(out, target_of(list[i], host ? host : "localhost"));
 	reply(r, 200, out);
 }
-
-/* --- GET /marks */
 
 static json_t *describe(const struct mark *k)
 {
@@ -116,8 +112,6 @@ static void list_marks(struct server *s, struct http_request *r)
 							marks_of(watch_model(list[i]->watch))));
 	reply(r, 200, json_pack("{s:o}", "processes", out));
 }
-
-/* --- POST /marks */
 
 static void send_marks(struct server *s, struct marking *k)
 {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * openmetrics.c - see serve/internal.h.
+ * openmetrics.c - see serve/requests.h.
  *
  * The format wants all samples of a family together, so each process is read once into a row, and
  * each family walks over the rows. A process that ended keeps its counters, peak and verdict; a
  * live amount of it would stay in sums for ever. Owners and verdict need names; until these were
  * asked for, which happens a few processes at a time, they are left out.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "base/ascii.h"
 #include "base/sanitize.h"
@@ -65,8 +65,6 @@ bool openmetrics_classic(const char *accept)
 	return accept && strstr(accept, "text/plain") &&
 	       !strstr(accept, "application/openmetrics-text");
 }
-
-/* --- rows */
 
 /* Two modules of one file name are one owner here, and one called "other" joins the rest. */
 static void add_share(struct followed *r, const struct owner *o, size_t top)
@@ -131,8 +129,6 @@ static void read_row(const struct page *p, struct followed *r, struct member *m)
 	if (m->query && r->up)
 		read_owners(r, p->options->top);
 }
-
-/* --- families */
 
 enum type { GAUGE, COUNTER, STATESET, INFO };
 

@@ -2,7 +2,7 @@
  *
  * pages.c - /metrics, and the index.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "base/format.h"
 #include "base/loop.h"
@@ -15,8 +15,6 @@
 #define NAMES_MS 50
 #define REFRESH_S "5"
 #define PATIENCE_NS 500000000ull /* a scrape waits so long for agents and names */
-
-/* --- /metrics */
 
 static void on_names(void *server)
 {
@@ -77,8 +75,6 @@ void metrics_answer(struct server *s, struct http_request *r)
 {
 	job_start(s, r, metrics_step, NULL, NULL);
 }
-
-/* --- the index */
 
 static void put_html(FILE *out, const char *text)
 {

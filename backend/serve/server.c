@@ -2,7 +2,7 @@
  *
  * server.c - see serve/server.h: the routes.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "base/loop.h"
 #include "report/formats/formats.h"
@@ -21,17 +21,17 @@ static void on_gone(void *arg, struct http_request *r)
 
 static void growth_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, formats_by_name("pprof"), GROWTH);
+	reports_answer(s, r, formats_by_name("pprof"), GROWTH);
 }
 
 static void allocs_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, formats_by_name("pprof"), ALLOCATED);
+	reports_answer(s, r, formats_by_name("pprof"), ALLOCATED);
 }
 
 static void heap_answer(struct server *s, struct http_request *r)
 {
-	written_answer(s, r, formats_by_name("pprof"), WHOLE);
+	reports_answer(s, r, formats_by_name("pprof"), WHOLE);
 }
 
 static const struct {
@@ -60,7 +60,7 @@ static void report_answer(struct server *s, struct http_request *r)
 	else if (http_method(r) == HTTP_POST)
 		http_say(r, 405, "only GET is served here");
 	else
-		written_answer(s, r, f, WHOLE);
+		reports_answer(s, r, f, WHOLE);
 }
 
 static void on_request(void *arg, struct http_request *r)

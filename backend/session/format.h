@@ -88,7 +88,7 @@ static inline void session_put_head(uint8_t *head, uint32_t stream, uint64_t pac
 		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
 }
 
-/* --- session/write.c */
+/* session/write.c. */
 struct ZSTD_CCtx_s;
 struct ZSTD_CCtx_s *session_zstd(void); /* with this format's settings */
 

@@ -29,7 +29,7 @@ struct session_reader {
 	char *path;        /* owned */
 	uint64_t size, at; /* bytes in the file; of the next block */
 	uint64_t block_at; /* of the open block */
-	bool cut, ended, growing;
+	bool cut, ended, being_written;
 	uint8_t *packed, *raw;
 	size_t packed_room, raw_room;
 	size_t raw_len, raw_at; /* the open block; [raw_at, raw_len) is not read yet */
@@ -167,7 +167,7 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	r->at = r->heads_at = SESSION_HEAD;
 	r->cut = true;
 	/* asked before the size is: a writer that ends now leaves a whole file */
-	r->growing = is_locked(fd);
+	r->being_written = is_locked(fd);
 	const char *why = NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		why = "it is not a plain file";
@@ -349,8 +349,6 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 	*time_ns = r->time_ns;
 	return 1;
 }
-
-/* --- key frames */
 
 static void add_key(struct session_reader *r, const struct session_key *key)
 {
@@ -552,9 +550,9 @@ bool session_cut(const struct session_reader *r)
 	return r->cut;
 }
 
-bool session_growing(const struct session_reader *r)
+bool session_being_written(const struct session_reader *r)
 {
-	return r->growing;
+	return r->being_written;
 }
 
 bool session_replaced(const struct session_reader *r, const char *path)

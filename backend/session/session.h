@@ -165,7 +165,7 @@ uint64_t session_block(const struct session_reader *r); /* offset of the last fr
 uint64_t session_length(const struct session_reader *r);
 bool session_cut(const struct session_reader *r); /* no trailer: cut, or being written: */
 /* a writer had it open when it was opened here */
-bool session_growing(const struct session_reader *r);
+bool session_being_written(const struct session_reader *r);
 uint32_t session_stream(const struct session_reader *r); /* of the last frame */
 /* the file grew past its old end: session_next() continues */
 bool session_more(struct session_reader *r);

@@ -37,8 +37,6 @@ struct thinner {
 	_Atomic bool done;
 };
 
-/* --- when */
-
 static uint64_t least(void)
 {
 	const char *test = getenv("MEMTOP_TEST_THIN_BYTES");
@@ -73,8 +71,6 @@ static bool is_due(struct session_writer *w)
 		set_next(w, 0);
 	return !w->keys_under_way && !*w->failed.text && w->written >= w->thinning.least;
 }
-
-/* --- the thread */
 
 static void *work(void *arg)
 {
@@ -181,8 +177,6 @@ static int start(struct session_writer *w, session_rewrite *rewrite, struct err 
 	forget(w);
 	return give_up(w, EAGAIN, err);
 }
-
-/* --- the new file takes the place */
 
 /* The blocks that the old file got since the thread began. 0 or an errno. */
 static int append_rest(const struct session_writer *w, struct session_writer *to)

@@ -184,7 +184,7 @@ void session_abandon(struct session_writer *w)
 }
 
 /* Empties a plain file, once it is locked: what another one writes stays whole. The lock is held
- * while fd is open: session_growing(). Not every file system has it. 0 or -errno. */
+ * while fd is open: session_being_written(). Not every file system has it. 0 or -errno. */
 static int take_file(int fd)
 {
 	struct stat st;
@@ -317,8 +317,6 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	s->raw.len = 0;
 	return 0;
 }
-
-/* --- key frames */
 
 /* A budget in bytes: reading starts from a key, so keys come as often as they pay. */
 static uint64_t key_every(const struct stream *s, bool ends)

@@ -71,7 +71,7 @@ int session_raise_version(struct session_writer *w);
 int session_copy_bytes(int from, uint64_t at, int to, uint64_t bytes);
 void session_abandon(struct session_writer *w); /* frees it; the file ends where it is */
 
-/* --- session/ticks.c */
+/* session/ticks.c. */
 struct session_ticks *session_ticks_add(struct session_ticks **list, size_t *count, size_t *room,
 					uint32_t stream);
 /* Place of the stream's ticks in w->ticks; added if there was none. */

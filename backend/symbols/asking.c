@@ -2,7 +2,7 @@
  *
  * asking.c - turns a location into an entry, and an entry into a job of the symbolizer.
  */
-#include "symbols/internal.h"
+#include "symbols/book.h"
 
 #include <string.h>
 

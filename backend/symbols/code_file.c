@@ -42,8 +42,6 @@ struct code_file {
 	uint64_t debug_bytes;      /* size of the debug file that `lines` read */
 };
 
-/* --- finding the file */
-
 static int no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **file,
 		  Elf **elf)
 {
@@ -370,8 +368,6 @@ void code_file_close(struct code_file *f)
 	free(f->given);
 	free(f);
 }
-
-/* --- names and lines */
 
 /* ELF for the Arm Architecture, 5.5.5: $a, $t, $x, $d say where code and data begin; they name
  * nothing. */

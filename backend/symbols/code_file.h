@@ -64,7 +64,7 @@ bool code_file_stat(const struct code_file *f, struct code_stat *is);
 /* Size of the file and of its debug file, as far as that was looked for. */
 uint64_t code_file_bytes(const struct code_file *f);
 
-/* --- code_store.c: the opened files, each once for all processes. The symbolizer's thread only,
+/* code_store.c: the opened files, each once for all processes. The symbolizer's thread only,
  * but for code_store_searches(). */
 
 struct code_store;
@@ -84,7 +84,7 @@ struct code_file *code_store_use(struct code_stored *f); /* to ask it now */
  * one is due, 0 = none. */
 uint64_t code_store_rest(struct code_store *s, uint64_t unused_ns, bool *freed);
 
-/* --- debug_files.c: a module's separate debug file. The symbolizer's thread only; for
+/* debug_files.c: a module's separate debug file. The symbolizer's thread only; for
  * symbols/code_file.c. */
 
 struct debug_files {       /* target of the module's userdata */
@@ -100,8 +100,7 @@ int debug_files_find(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_
  * of a copy, or -1. */
 int debug_files_vdso(void);
 
-/* --- elf_names.c: the symbol tables of one file, sorted by address. The symbolizer's thread only.
- */
+/* elf_names.c: the symbol tables of one file, sorted by address. The symbolizer's thread only. */
 
 struct elf_names;
 
@@ -113,7 +112,7 @@ void elf_names_free(struct elf_names *names);
  * no symbol. */
 const char *elf_names_at(const struct elf_names *names, GElf_Addr addr);
 
-/* --- dwarf_lines.c: lines and inlined frames of one file. The symbolizer's thread only. */
+/* dwarf_lines.c: lines and inlined frames of one file. The symbolizer's thread only. */
 
 struct dwarf_lines;
 

@@ -89,8 +89,6 @@ bool codemap_full(const struct codemap *c)
 	return c->full;
 }
 
-/* --- lines */
-
 static const char *take_hex(const char *p, const char *end, uint64_t *value)
 {
 	unsigned digits = 0;
@@ -133,8 +131,6 @@ static const char *parse(const char *line, const char *end, uint64_t *start, uin
 	*size = (uint32_t)bytes;
 	return (unsigned char)*p > ' ' ? p : NULL;
 }
-
-/* --- runs */
 
 static uint64_t end_of(const struct piece *p)
 {
@@ -201,8 +197,6 @@ static const struct piece *find(const struct codemap *c, uint64_t pc)
 	}
 	return NULL;
 }
-
-/* --- the file */
 
 /* Whole lines of the buffer. Returns the bytes that they take. */
 static size_t take_lines(struct codemap *c, size_t len)

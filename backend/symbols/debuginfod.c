@@ -66,8 +66,6 @@ bool debuginfod_has_servers(void)
 	return urls && urls[strspn(urls, " ")];
 }
 
-/* --- the process of one download */
-
 typedef struct debuginfod_client client; /* libdebuginfod's own */
 /* Of the forked process, which has one download; memtop itself never uses it. Static, since
  * libdebuginfod's callback has no argument for its caller. */
@@ -165,8 +163,6 @@ static pid_t start(const struct download *l, int *fd)
 		close(ends[0]);
 	return pid;
 }
-
-/* --- memtop's side */
 
 static void reap(struct download *l)
 {

@@ -68,8 +68,6 @@ bool dwarf_lines_exist(const struct dwarf_lines *l)
 	return l->dwarf != NULL;
 }
 
-/* --- functions of a unit */
-
 static int by_low(const void *a, const void *b)
 {
 	const struct range *x = a, *y = b;
@@ -172,8 +170,6 @@ static Dwarf_Die *unit_by_ranges(struct dwarf_lines *l, Dwarf_Addr pc, Dwarf_Die
 	const struct range *r = find_range(l->unit_ranges, l->range_count, pc);
 	return r ? dwarf_offdie(l->dwarf, r->die, mem) : NULL;
 }
-
-/* --- frames */
 
 static const char *linkage_name(Dwarf_Die *die)
 {

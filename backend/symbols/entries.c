@@ -4,7 +4,7 @@
  *
  * A location without a known name is shown as MODULE+0xOFFSET, which is unique.
  */
-#include "symbols/internal.h"
+#include "symbols/book.h"
 
 #include "base/name.h"
 

@@ -86,8 +86,6 @@ static void complain(struct perfmap *p, char *sentence_take)
 	p->told = true;
 }
 
-/* --- is it the program? */
-
 /* 1: that process maps a file at that address; 0: another process; -1: no such process. */
 static int is_program(unsigned pid, uint64_t mapped)
 {
@@ -170,8 +168,6 @@ static void meet(struct perfmap *p, unsigned pid)
 	read_uids(p, pid);
 	read_start(p, pid);
 }
-
-/* --- finding the file */
 
 /* Reopens an O_PATH descriptor for reading; takes fd. -1: not a regular file (a FIFO or device
  * is not even opened), or *st is empty. */
@@ -285,8 +281,6 @@ static void look_for(struct perfmap *p)
 	p->fd = fd;
 	p->file = st;
 }
-
-/* --- names */
 
 static bool ends_in_number(const char *text, size_t *len, uint32_t *number)
 {

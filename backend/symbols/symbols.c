@@ -9,7 +9,7 @@
  *
  * Answers are taken in slices of ANSWERS_MAX, between the loop's other work.
  */
-#include "symbols/internal.h"
+#include "symbols/book.h"
 
 #include "base/loop.h"
 
@@ -43,8 +43,6 @@ static void on_again(void *arg)
 	s->again = NULL;
 	look_again(s);
 }
-
-/* --- answers */
 
 static uint8_t kind_of(const struct entry *e)
 {
@@ -222,8 +220,6 @@ void symbols_each(const struct symbols *s,
 			fn(arg, e->module, e->offset, kind_of(e), &e->sym);
 	}
 }
-
-/* --- life */
 
 struct symbols *symbols_new(struct loop *loop, const struct model *m,
 			    const struct symbol_options *o, struct err *err)

@@ -7,7 +7,7 @@
  * answer was that there is no DWARF. Names and all other modules continue meanwhile. After a
  * download all entries of that module are requested again.
  */
-#include "symbols/internal.h"
+#include "symbols/book.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -13,7 +13,7 @@
  */
 #include "wire/decode.h"
 
-#include "wire/internal.h"
+#include "wire/reader.h"
 
 #include <stdlib.h>
 
@@ -505,12 +505,12 @@ static const struct {
 	{ MTW_S_EXPECTED, "S_EXPECTED", read_session },
 	{ MTW_S_NOTE, "S_NOTE", read_session },
 	{ MTW_S_GENERATED, "S_GENERATED", read_s_symbol },
-	{ MTW_S_KEY, "S_KEY", keys_read_key },
-	{ MTW_S_INSTANTS, "S_INSTANTS", keys_read_instants },
-	{ MTW_S_POINTS, "S_POINTS", keys_read_points },
-	{ MTW_S_WINDOW, "S_WINDOW", keys_read_window },
-	{ MTW_S_WINDOW_THREADS, "S_WINDOW_THREADS", keys_read_window_threads },
-	{ MTW_S_OMITTED, "S_OMITTED", keys_read_omitted },
+	{ MTW_S_KEY, "S_KEY", key_frames_read_key },
+	{ MTW_S_INSTANTS, "S_INSTANTS", key_frames_read_instants },
+	{ MTW_S_POINTS, "S_POINTS", key_frames_read_points },
+	{ MTW_S_WINDOW, "S_WINDOW", key_frames_read_window },
+	{ MTW_S_WINDOW_THREADS, "S_WINDOW_THREADS", key_frames_read_window_threads },
+	{ MTW_S_OMITTED, "S_OMITTED", key_frames_read_omitted },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

@@ -2,7 +2,7 @@
  *
  * scans.c - decodes answers to scans into events.
  */
-#include "wire/internal.h"
+#include "wire/reader.h"
 
 #include <stdlib.h>
 

@@ -30,8 +30,6 @@
 
 #define STREAM_MAX 8192u
 
-/* --- symbols that never come */
-
 struct symbols {
 	const struct model *m;
 };
@@ -72,8 +70,6 @@ const struct debuginfod *symbols_debuginfod(const struct symbols *s)
 	(void)s;
 	return NULL;
 }
-
-/* --- frames */
 
 static void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn));
 
@@ -345,8 +341,6 @@ static size_t mutate(uint8_t *p, size_t len, size_t room)
 	return len;
 }
 
-/* --- what is fed */
-
 struct session {
 	struct model *m;
 	struct symbols s;
@@ -516,8 +510,6 @@ static void fuzz_streams(uint64_t count)
 	       " checks of all invariants, %" PRIu64 " with a peak\n",
 	       count, events, refusals, checks, peaks);
 }
-
-/* --- session files */
 
 static uint8_t *make_file(const char *path, size_t *len)
 {

@@ -128,8 +128,6 @@ static _Noreturn void fail(const char *what)
 	exit(125);
 }
 
-/* --- the filter */
-
 static struct sock_filter code[4096];
 static unsigned length;
 
@@ -201,8 +199,6 @@ static void filter(enum profile p)
 		fail("seccomp");
 }
 
-/* --- rights */
-
 static void keep_capabilities(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -235,8 +231,6 @@ static void put_text(const char *path, const char *text)
 		fail(path);
 	close(fd);
 }
-
-/* --- namespaces */
 
 static void pass_on(int status)
 {

@@ -38,8 +38,6 @@ struct gate {
 	char recording[PATH_MAX]; /* "" = no program */
 };
 
-/* --- the command line */
-
 static int read_limits(struct gate *g, struct err *err)
 {
 	for (unsigned kind = 0; kind < CHECK_LIMITS; kind++)
@@ -130,8 +128,6 @@ static int refuse_live_tree(const struct gate *g, const struct target *t, struct
 				       limit_option(g->limits[i].kind), g->limits[i].text);
 	return 0;
 }
-
-/* --- sessions */
 
 static int one_watch(struct gate *g, struct watch *w, const struct process *p, bool learn,
 		     struct err *err)
@@ -240,8 +236,6 @@ static int walk(struct gate *g, const struct target *t, bool learn, struct err *
 	return rc;
 }
 
-/* --- the result */
-
 static int write_findings(void *arg, FILE *out, struct err *err)
 {
 	const struct gate *g = arg;
@@ -261,8 +255,6 @@ static int judge(struct gate *g, const struct target *t, struct err *err)
 {
 	return walk(g, t, false, err) || check_end(g->check, err) || write_result(g, err) ? -1 : 0;
 }
-
-/* --- a program */
 
 static int choose_recording(struct gate *g, struct err *err)
 {
@@ -378,8 +370,6 @@ static int check_run(const struct args *a)
 	free(g);
 	return status;
 }
-
-/* --- the verb */
 
 static void complete_format(struct completion *c)
 {

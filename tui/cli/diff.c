@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- the command line */
-
 static const struct diff_format *pick_format(const struct args *a, struct err *err)
 {
 	const struct diff_format *found = a->format   ? diff_format_named(a->format)
@@ -46,8 +44,6 @@ static int pick_value(const struct args *a, enum diff_value *value, struct err *
 	return err_set(err, STATUS_USAGE,
 		       "--value %s: no such value; use live, blocks or allocated", a->value);
 }
-
-/* --- output */
 
 struct job {
 	const struct diff *diff;

@@ -10,7 +10,7 @@
 #include "report/between.h"
 #include "report/report.h"
 #include "base/loop.h"
-#include "link/go.h"
+#include "link/goto_instant.h"
 #include "session/session.h"
 
 #include <memtop/amount.h>
@@ -247,7 +247,8 @@ static int report_run(const struct args *a)
 	int rc = open_source(loop, &s, &t, a, &err);
 	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
 		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
-	if (rc || (a->at && go_to(loop, s.watch, a->at, &err)) || write_report(f, &s, a, &o, &err))
+	if (rc || (a->at && goto_instant(loop, s.watch, a->at, &err)) ||
+	    write_report(f, &s, a, &o, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
 	close_source(&s);
 	loop_free(loop);

@@ -58,8 +58,6 @@ static void draw(struct app *a, bool whole)
 		a->ui.moved = a->timing.due = true;
 }
 
-/* --- what views ask for */
-
 /* The app begins with what its views see. */
 static struct app *app_of(struct ui *ui)
 {
@@ -122,8 +120,6 @@ static const struct ui_ops ui_ops = {
 	.choose_program = choose_program,
 	.expect = expect_site,
 };
-
-/* --- events */
 
 /* These work even in a prompt; a printable key is always text there, even if the user bound it. */
 static bool suspends(int key)

@@ -36,8 +36,6 @@ struct making {
 	bool reverse;
 };
 
-/* --- what a process is */
-
 bool process_runs(const struct process *p)
 {
 	return p->state == PROCESS_RUNNING || p->state == PROCESS_STARTING ||
@@ -85,8 +83,6 @@ static uint64_t value_of(const struct process *p, enum process_sort sort)
 	default: return p->peak_bytes;
 	}
 }
-
-/* --- folds and parents */
 
 static int by_name(const void *a, const void *b, void *making)
 {
@@ -177,8 +173,6 @@ static void find_below(struct making *m)
 	}
 }
 
-/* --- units */
-
 /* Members of one fold are equal, but for their peaks and ids. */
 static int compare_fold(const struct making *m, size_t i, size_t k)
 {
@@ -264,8 +258,6 @@ static void make_units(struct making *m)
 	}
 }
 
-/* --- their order */
-
 struct row_index {
 	uint64_t id;
 	size_t at;
@@ -322,8 +314,6 @@ static void sort_units(struct making *m)
 	for (size_t i = m->unit_count; i-- > 0;)
 		m->first_below[m->units[i].below + 1] = i;
 }
-
-/* --- rows */
 
 static bool is_open(const struct process_rows *r, uint64_t fold)
 {

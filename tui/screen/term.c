@@ -103,8 +103,6 @@ static SCREEN *open_screen(void)
 	return s;
 }
 
-/* --- death by a signal */
-
 /* SIGTERM and its like come through the loop. */
 static const int deaths[] = { SIGSEGV, SIGBUS,    SIGILL,  SIGFPE,  SIGABRT,  SIGTRAP,
 			      SIGSYS,  SIGXCPU,   SIGXFSZ, SIGALRM, SIGPROF,  SIGUSR1,
@@ -176,8 +174,6 @@ static void catch_deaths(void)
 		if (!sigaction(deaths[i], NULL, &before[i]) && before[i].sa_handler != SIG_IGN)
 			sigaction(deaths[i], &a, NULL);
 }
-
-/* --- on, off */
 
 static void take_pastes(bool take)
 {

@@ -136,8 +136,6 @@ size_t theme_parse(const char *text, struct theme *t,
 	return bad;
 }
 
-/* --- files */
-
 static size_t folders(char out[][PATH_MAX], size_t max)
 {
 	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");

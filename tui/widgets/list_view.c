@@ -121,8 +121,6 @@ void list_fit(struct list *l, int height)
 	keep_in_view(l);
 }
 
-/* --- tables */
-
 struct layout {
 	int x[TABLE_COLUMNS_MAX], w[TABLE_COLUMNS_MAX]; /* w 0 = left out */
 };

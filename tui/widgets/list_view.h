@@ -73,7 +73,7 @@ struct view { /* first member of each view's own struct */
 	struct ui *ui; /* views/ui.h */
 };
 
-/* --- a scrolled list of rows with ids */
+/* A scrolled list of rows with ids. */
 
 #define LIST_NONE SIZE_MAX
 
@@ -106,7 +106,7 @@ const enum focus *view_keys(struct view *v);
 /* Before drawing: sets the number of rows that fit. */
 void list_fit(struct list *l, int height);
 
-/* --- a list drawn as columns */
+/* A list drawn as columns. */
 
 #define TABLE_COLUMNS_MAX 16
 

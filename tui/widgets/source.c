@@ -71,8 +71,6 @@ bool source_find(const char *file, char *out, size_t size)
 	return false;
 }
 
-/* --- text */
-
 static void forget_lines(struct source_text *s)
 {
 	for (uint32_t i = 0; i < s->count; i++)

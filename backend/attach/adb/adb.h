@@ -14,7 +14,7 @@
 
 #include <limits.h>
 
-/* --- words.c: what adb says, in our words. adb.h includes it. */
+/* words.c: what adb says, in our words. adb.h includes it. */
 
 /* Sets *err to "what: WHY; what to do", from a state of `adb devices` or from a complaint of adb
  * or of a tool on the device. Returns -1. */

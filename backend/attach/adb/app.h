@@ -79,7 +79,7 @@ void adb_app_clean(struct adb_app *app);
 /* The same, but keeps the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
 
-/* --- denied.c: what stands in the agent's way on a device */
+/* denied.c: what stands in the agent's way on a device. */
 
 struct adb_app;
 
@@ -89,7 +89,7 @@ int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
 /* A load failed with *err: where SELinux enforces, adds the refusal from the logs. */
 void adb_explain_denied(const struct adb_app *app, struct err *err);
 
-/* --- load.c: System.load of the agent's file, through the app's debug port */
+/* load.c: System.load of the agent's file, through the app's debug port. */
 
 struct adb_app;
 struct adb_request;
@@ -99,7 +99,7 @@ struct adb_request;
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
 		 int patience_ms, struct err *err);
 
-/* --- place.c: the agent's file: which one an app needs, pushed and copied into the app's folder */
+/* place.c: the agent's file: which one an app needs, pushed and copied into the app's folder. */
 
 struct adb_app;
 struct adb_request;
@@ -119,7 +119,7 @@ struct adb_copy {
 int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
 		  struct err *err);
 
-/* --- root.c: the agent into a process that runs, by ptrace as root */
+/* root.c: the agent into a process that runs, by ptrace as root. */
 
 struct adb_app;
 struct adb_request;
@@ -130,7 +130,7 @@ int adb_root(struct adb_app *app, struct err *err);
 /* As adb_app_attach(), which calls it; also for native programs. */
 int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
 
-/* --- server.c: the agent's server is no process to watch, and has its program's name */
+/* server.c: the agent's server is no process to watch, and has its program's name. */
 
 /* The first process of that name, agents' servers excluded; 0 = none; -1 and *err. */
 int adb_pidof(const struct adb *a, const char *name, struct err *err);
@@ -138,7 +138,7 @@ int adb_pidof(const struct adb *a, const char *name, struct err *err);
  * be. */
 int adb_refuse_server(const struct adb *a, int pid, struct err *err);
 
-/* --- start.c: an app with the agent from its start. app.h includes it. */
+/* start.c: an app with the agent from its start. app.h includes it. */
 
 struct adb_app;
 struct adb_request;

@@ -2,7 +2,7 @@
  *
  * failure.c - notes a machine's first failure, and keeps the time limit.
  */
-#include "attach/jdwp/internal.h"
+#include "attach/jdwp/machine.h"
 
 int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...)
 {

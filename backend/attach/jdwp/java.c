@@ -11,7 +11,7 @@
  * and it works on every version and on Android. ProcessHandle needs Java 9, and memtop would have
  * to load it.
  */
-#include "attach/jdwp/internal.h"
+#include "attach/jdwp/machine.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  * On any failure VM.Dispose withdraws every request and resumes every thread. The machine does the
  * same when the connection ends, so nothing stays behind even if memtop is killed.
  */
-#include "attach/jdwp/internal.h"
+#include "attach/jdwp/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

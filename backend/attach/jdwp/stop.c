@@ -17,7 +17,7 @@
  * A machine started with suspend=y stays suspended until a debugger comes; it is resumed once the
  * requests are made.
  */
-#include "attach/jdwp/internal.h"
+#include "attach/jdwp/machine.h"
 
 #include <stdlib.h>
 #include <string.h>

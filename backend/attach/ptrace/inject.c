@@ -21,7 +21,7 @@
  * result to the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "attach/ptrace/inject.h"
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 #include "base/format.h"
 #include "base/procfs.h"
 

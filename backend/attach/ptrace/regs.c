@@ -3,7 +3,7 @@
  * regs.c - saves and restores all registers of a stopped thread, whatever register sets its machine
  * has.
  */
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 
 #include <errno.h>
 #include <sys/ptrace.h>

@@ -3,7 +3,7 @@
  * search.c - finds a thread of the process and stops it at a safe point
  * (attach/ptrace/safe_point.h).
  */
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 #include "base/procfs.h"
 
 #include <errno.h>

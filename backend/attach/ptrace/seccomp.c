@@ -9,7 +9,7 @@
  * the process' own threads matter: the agent's server is a separate process, whose end harms
  * nothing.
  */
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -7,7 +7,7 @@
  * While another thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
  * frozen, the call only takes long: that thread may hold the lock and release it later.
  */
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 
 #include <dirent.h>
 #include <stdlib.h>

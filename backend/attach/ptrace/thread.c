@@ -13,7 +13,7 @@
  * other times signals are delivered at once.
  */
 #include "attach/ptrace/thread.h"
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -8,7 +8,7 @@
 #include "check/check.h"
 #include "report/report.h"
 
-/* --- check/formats/words.c */
+/* check/formats/words.c. */
 #define VERDICT_TEXT 1024
 /* "1.2M (1,228,800 bytes) in 100 blocks alive at exit, limit 64.0K" */
 const char *words_verdict(const struct check *c, const struct check_verdict *v,

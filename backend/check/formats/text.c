@@ -55,8 +55,6 @@ static bool has_finding(const struct check *c, size_t process)
 	return false;
 }
 
-/* --- processes with the same findings: a build has a hundred of each compiler */
-
 #define PIDS_SHOWN 8u
 
 /* A process that stands for those of its name with the same findings. */

@@ -47,8 +47,8 @@ static char *piece(void *arg, const struct join_frame *frames, size_t count)
 
 static void put_stack(struct paths *p, const struct diff_row *r, FILE *out)
 {
-	unsigned long long a = diff_whole(diff_mean(p->d, r->sums, false, p->d->value)),
-			   b = diff_whole(diff_mean(p->d, r->sums, true, p->d->value));
+	unsigned long long a = diff_round(diff_mean(p->d, r->sums, false, p->d->value)),
+			   b = diff_round(diff_mean(p->d, r->sums, true, p->d->value));
 
 	if (!a && !b)
 		return;

@@ -25,8 +25,6 @@ struct page {
 	enum diff_value bytes; /* what the page calls so */
 };
 
-/* --- the answer, which needs no script */
-
 static void put(const struct page *p, const char *s)
 {
 	fputs(s, p->out);
@@ -63,7 +61,7 @@ static const char *amount(const struct page *p, char buf[FORMAT_NUMBER + 1], dou
 			  enum diff_value v)
 {
 	char plain[FORMAT_NUMBER];
-	uint64_t whole = diff_whole(fabs(n));
+	uint64_t whole = diff_round(fabs(n));
 
 	snprintf(buf, FORMAT_NUMBER + 1, "%s%s", whole && p->about ? "~" : "",
 		 v == DIFF_BLOCKS ? format_count(plain, whole) : format_bytes(plain, whole));
@@ -78,7 +76,7 @@ static void put_figure(const struct page *p, const char *name, enum diff_value v
 
 	fprintf(p->out, "<div><dt>%s</dt><dd>%s%s</dd><dd class=\"more\">A %s, B %s</dd></div>\n",
 		name,
-		diff_whole(fabs(by)) == 0 ? ""
+		diff_round(fabs(by)) == 0 ? ""
 		: by < 0                  ? "-"
 					  : "+",
 		amount(p, c, by, v), amount(p, a, diff_mean(p->d, sums, false, v), v),
@@ -131,8 +129,6 @@ static void put_answer(const struct page *p)
 	put(p, "</dl>\n");
 	put_warnings(p);
 }
-
-/* --- the data */
 
 static void list_begin(const struct page *p, const char *key)
 {

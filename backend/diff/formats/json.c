@@ -23,8 +23,6 @@ struct printer {
 	size_t owner_count, owner_room;
 };
 
-/* --- amounts */
-
 static uint64_t allocated_bytes(const struct tally *t)
 {
 	return t->alloc_bytes;
@@ -94,8 +92,6 @@ static json_t *row(const struct diff *d, const struct diff_row *r)
 	set_amounts(o, d, r->sums);
 	return o;
 }
-
-/* --- the keys */
 
 static json_t *session(const struct side *s)
 {

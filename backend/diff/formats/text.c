@@ -53,7 +53,7 @@ static bool in_bytes(enum diff_value v)
 static const char *amount(const struct page *p, char buf[NUMBER], double n, enum diff_value v)
 {
 	char plain[FORMAT_NUMBER];
-	uint64_t whole = diff_whole(n);
+	uint64_t whole = diff_round(n);
 
 	snprintf(buf, NUMBER, "%s%s", whole && p->about ? "~" : "",
 		 in_bytes(v) ? format_bytes(plain, whole) : format_count(plain, whole));
@@ -63,7 +63,7 @@ static const char *amount(const struct page *p, char buf[NUMBER], double n, enum
 static const char *change(const struct page *p, char buf[NUMBER], double n, enum diff_value v)
 {
 	char plain[NUMBER];
-	bool zero = diff_whole(fabs(n)) == 0;
+	bool zero = diff_round(fabs(n)) == 0;
 
 	amount(p, plain, fabs(n), v);
 	snprintf(buf, NUMBER, "%s%.31s", zero ? "" : n < 0 ? "-" : "+", plain);
@@ -103,7 +103,7 @@ static void put_total(const struct page *p, const char *word, enum diff_value v,
 	listing_put(t, amount(p, n, diff_mean(p->d, sums, true, v), v));
 	listing_put(t, change(p, n, more, v));
 	FILE *out = listing_cell(t);
-	if (before > 0 && diff_whole(fabs(more)))
+	if (before > 0 && diff_round(fabs(more)))
 		fprintf(out, fabs(more) < before ? "  %+.1f %%" : "  %+.0f %%",
 			more * 100 / before);
 	if (v == p->d->value && p->d->judged && more != 0)
@@ -339,7 +339,7 @@ static void put_stack(const struct page *p, const struct diff_row *r, struct lis
 		snprintf(among, sizeof among, ", among %u inlined", count);
 	if (p->d->value != DIFF_BLOCKS && blocks != 0)
 		snprintf(what, sizeof what, "  %s, %s block%s", diff_kind_name(r->kind),
-			 change(p, n, blocks, of), format_s(diff_whole(fabs(blocks))));
+			 change(p, n, blocks, of), format_s(diff_round(fabs(blocks))));
 	else
 		snprintf(what, sizeof what, "  %s", diff_kind_name(r->kind));
 	fprintf(listing_name(t, r->owner, NULL, NULL, columns_of(what) + columns_of(among)), "%s%s",

@@ -11,8 +11,6 @@ bool merged_takes(uint64_t type)
 	return type == MTW_SAMPLES || type == MTW_SAMPLE_LIVE || type == MTW_PEAK;
 }
 
-/* --- samples */
-
 static bool is_fresh(const struct merged *x, uint32_t serial)
 {
 	for (size_t i = x->fresh_count; i-- > 0;)
@@ -54,8 +52,6 @@ static void put_samples(struct merged *x,
 	}
 	x->fresh_count = 0;
 }
-
-/* --- the peak */
 
 static int on_peak(void *arg, const struct event *e, struct err *err)
 {
@@ -129,8 +125,6 @@ static void put_peak(struct merged *x,
 	frames_drop(&x->coming);
 	x->begun = false;
 }
-
-/* --- all */
 
 int merged_join(struct merged *x, const struct frames *f, size_t i)
 {

@@ -100,8 +100,6 @@ static bool is_replaced(const struct thinned *s, size_t i)
 	}
 }
 
-/* --- counters */
-
 static int on_count(void *arg, const struct event *e, struct err *err)
 {
 	struct thinned *s = arg;
@@ -123,8 +121,6 @@ static void put_counts(struct thinned *s)
 	}
 	counts_drop(&s->counts);
 }
-
-/* --- ticks */
 
 static void put_omitted(struct thinned *s)
 {

@@ -21,7 +21,7 @@
 
 #include <memtop/wire.h>
 
-/* --- counts.c: counters of slots from several frames: of each slot the last */
+/* counts.c: counters of slots from several frames: of each slot the last. */
 
 struct count {
 	uint32_t slot;
@@ -45,7 +45,7 @@ size_t counts_put(const struct counts *c, size_t from, struct mtw_out *o);
 void counts_drop(struct counts *c); /* all of them; the memory stays */
 void counts_free(struct counts *c);
 
-/* --- frames.c: frames that are held back */
+/* frames.c: frames that are held back. */
 
 struct frame {
 	uint64_t time_ns, type;
@@ -140,7 +140,7 @@ void thinned_release(struct thinned *s);
 /* Index of the first of n ascending numbers that is not below `value`; n = there is none. */
 size_t thin_first(const uint64_t *list, size_t n, uint64_t value);
 
-/* --- key.c: key frames of a session that is thinned */
+/* key.c: key frames of a session that is thinned. */
 
 /* The stream's next key frame, when its place is reached: copies or drops it. */
 void thinned_key(struct thinned *s);

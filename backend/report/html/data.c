@@ -23,8 +23,6 @@ static void list_begin(struct pack *out, const char *key)
 	pack_open(out, '[');
 }
 
-/* --- totals, verdict */
-
 static void put_size(struct pack *out, const char *key, uint64_t n)
 {
 	pack_key(out, key);
@@ -53,8 +51,6 @@ static void put_totals(const struct model *m, bool past, struct pack *out)
 	pack_flag(out, past);
 	pack_close(out, '}');
 }
-
-/* --- the curve */
 
 static size_t curve_step(size_t count)
 {
@@ -137,8 +133,6 @@ static void put_owner_history(struct report *r, const struct html_tree *t, struc
 	pack_close(out, '}');
 }
 
-/* --- instants: marks and samples */
-
 static void put_marks(const struct model *m, struct pack *out)
 {
 	list_begin(out, "marks");
@@ -191,8 +185,6 @@ static void put_chosen(const struct report_options *o, struct pack *out)
 	pack_size(out, o->to);
 	pack_close(out, ']');
 }
-
-/* --- tables */
 
 static void put_owners(struct report *r, struct pack *out)
 {

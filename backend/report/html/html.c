@@ -20,8 +20,6 @@ struct page {
 	bool judged; /* a verdict is written */
 };
 
-/* --- text */
-
 static void put(const struct page *p, const char *s)
 {
 	fputs(s, p->out);
@@ -81,8 +79,6 @@ static void begin_page(const struct page *p)
 	html_page_begin(p->out, title);
 	free(title);
 }
-
-/* --- the answer, which needs no script */
 
 static void put_end(const struct page *p)
 {
@@ -186,8 +182,6 @@ static void put_answer(struct page *p)
 	put_totals(p);
 	put_warnings(p);
 }
-
-/* --- the page */
 
 static int write_page(struct watch *w, struct query *q, const struct report_options *o, FILE *out,
 		      struct err *err)

@@ -25,8 +25,6 @@ struct pack {
 	size_t left_len;
 };
 
-/* --- base64 */
-
 static void put_four(struct pack *p)
 {
 	static const char digits[] =
@@ -51,8 +49,6 @@ static void put_packed(struct pack *p, size_t len)
 			put_four(p);
 	}
 }
-
-/* --- compression */
 
 static void deflate_text(struct pack *p, int how)
 {
@@ -99,8 +95,6 @@ void pack_end(struct pack *p)
 	deflateEnd(&p->z);
 	free(p);
 }
-
-/* --- JSON */
 
 static void begin_value(struct pack *p)
 {

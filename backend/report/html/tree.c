@@ -32,8 +32,6 @@ struct html_tree {
 	struct map owner_of;   /* an owner's module -> its number */
 };
 
-/* --- whose each stack is */
-
 int64_t html_tree_owner(const struct html_tree *t, uint32_t module)
 {
 	uint32_t number = map_get(&t->owner_of, module, NO_ID);
@@ -68,8 +66,6 @@ static void find_owners_and_sites(struct html_tree *t, struct query *q)
 		t->site[k] = query_site_of(q, s->id[node]);
 	}
 }
-
-/* --- entries */
 
 /* A slot of a node, by what tells its entry from the node's others. */
 struct part {
@@ -202,8 +198,6 @@ void html_tree_free(struct html_tree *t)
 	free(t);
 }
 
-/* --- writing */
-
 static uint64_t of_entry(const struct entry *e, unsigned column)
 {
 	switch (column) {
@@ -292,8 +286,6 @@ void html_tree_put(const struct html_tree *t, struct pack *out)
 	put_calls(t, out);
 	put_entries(t, out);
 }
-
-/* --- instants */
 
 struct cells {
 	const struct html_tree *tree;

@@ -47,8 +47,6 @@ struct printer {
 			      bool */
 };
 
-/* --- the keys of the contract, in its order */
-
 static json_t *start_time(const struct program *g)
 {
 	char stamp[64];

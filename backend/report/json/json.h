@@ -11,23 +11,23 @@
 
 #include <jansson.h>
 
-/* --- agent.c: the agent in a JSON report */
+/* agent.c: the agent in a JSON report. */
 
 json_t *report_json_agent(const struct report *r); /* a new reference */
 
-/* --- verdict.c */
+/* verdict.c. */
 
 json_t *report_json_verdict(const struct report *r, struct query *q); /* a new reference */
 
-/* --- looks.c: the agent's scans of live blocks in a JSON report: the breakdown of resident memory,
- * the ages of blocks, and what is unknown, with the reason */
+/* looks.c: the agent's scans of live blocks in a JSON report: the breakdown of resident memory,
+ * the ages of blocks, and what is unknown, with the reason. */
 
 /* New references; null: not known. */
 json_t *report_json_resident(const struct model *m);
 json_t *report_json_ages(const struct model *m);
 json_t *report_json_not_known(const struct watch *w); /* sentences */
 
-/* --- processes.c: the processes of a tree in a JSON report */
+/* processes.c: the processes of a tree in a JSON report. */
 
 /* New references: the tree's totals, and an element of processes[]. */
 json_t *report_tree_json(const struct processes *p);

@@ -42,8 +42,6 @@ void stream_list_end(struct json_stream *s)
 	fputs(s->elements ? "\n]" : "]", s->out);
 }
 
-/* --- member by member: one thread writes, so the stream needs no lock */
-
 static void put(struct json_stream *s, const char *text)
 {
 	fwrite_unlocked(text, 1, strlen(text), s->out);

@@ -59,8 +59,6 @@ static void finish(struct profile *p, unsigned field)
 	send(p);
 }
 
-/* --- tables */
-
 static uint32_t text(struct profile *p, const char *s)
 {
 	return shown_label(&p->x, s ? s : "");
@@ -158,8 +156,6 @@ static void put_mappings(struct profile *p)
 		}
 	}
 }
-
-/* --- samples */
 
 static void put_type(struct profile *p, unsigned field, const char *type, const char *unit)
 {

@@ -15,7 +15,7 @@
 #define TICK_NS 100000000ull
 #define FRAME_ENTRIES 8192u
 
-/* --- program.c: what there is to say */
+/* program.c: what there is to say. */
 
 struct module {
 	char path[1024];
@@ -50,7 +50,7 @@ void book(struct slot *s, unsigned what, uint64_t blocks, uint64_t size);
 uint64_t size_of(uint32_t path);
 uint64_t live_bytes(const struct slot *s);
 
-/* --- frames.c: how it is said */
+/* frames.c: how it is said. */
 
 struct buffer {
 	uint8_t *bytes;
@@ -75,11 +75,11 @@ void put_nodes(const uint32_t *list, uint32_t count); /* sorted, as the next */
 void put_slots(const uint32_t *list, uint32_t count);
 void put_counts(const uint32_t *list, uint32_t count);
 
-/* --- first.c: the first state, encoded before anybody waits for it */
+/* first.c: the first state, encoded before anybody waits for it. */
 
 void make_first_state(void);
 
-/* --- later.c: ticks, marks, answers */
+/* later.c: ticks, marks, answers. */
 
 extern uint32_t changed, fresh; /* paths per tick */
 

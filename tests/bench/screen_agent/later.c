@@ -104,8 +104,6 @@ void set_mark(void)
 	} while (at < slot_count);
 }
 
-/* --- scans */
-
 static void scan_cohorts(uint64_t request)
 {
 	uint32_t all = slot_count - 1 < COHORTS_MAX ? slot_count - 1 : COHORTS_MAX, at = 0;

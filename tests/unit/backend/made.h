@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- events; all are expected to be taken */
+/* Events; all are expected to be taken. */
 
 static struct err made_err;
 
@@ -214,7 +214,7 @@ static inline void made_tick_whole(struct model *m, const struct tally *sum, uin
 	made_tick(m, time_ns, MTW_TICK_COMPLETE);
 }
 
-/* --- symbols: pending until told */
+/* Symbols: pending until told. */
 
 #define MADE_FRAMES 4u
 

@@ -78,7 +78,7 @@ static bool is_estimate(const struct diff *d)
 static const char *amount(const struct diff *d, char buf[40], double n, enum diff_value v)
 {
 	char plain[FORMAT_NUMBER];
-	uint64_t whole = diff_whole(fabs(n));
+	uint64_t whole = diff_round(fabs(n));
 
 	if (v == DIFF_BLOCKS)
 		format_count(plain, whole);
@@ -100,7 +100,7 @@ static int draw_amounts(const struct diff *d, const char *name, enum diff_value 
 	snprintf(text, sizeof text, "%s A %s" BESIDE "B %s" BESIDE "%s%s%s", name,
 		 amount(d, a, diff_mean(d, sums, false, v), v),
 		 amount(d, b, diff_mean(d, sums, true, v), v),
-		 diff_whole(fabs(by)) == 0 ? ""
+		 diff_round(fabs(by)) == 0 ? ""
 		 : by < 0                  ? "-"
 					   : "+",
 		 amount(d, net, by, v),

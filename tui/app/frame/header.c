@@ -126,7 +126,8 @@ static void add_instant(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
 		add(parts, n, ROLE_HEADER_STRONG,
-		    watch_growing(a->ui.shown.watch) ? "FILE %s, still being written" : "FILE %s",
+		    watch_being_written(a->ui.shown.watch) ? "FILE %s, still being written"
+							   : "FILE %s",
 		    clock);
 	else if (!model_program(a->ui.shown.model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");

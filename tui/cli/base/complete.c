@@ -38,8 +38,6 @@ void complete_add(struct completion *c, const char *word, const char *about)
 	       sanitize_clean(shown, sizeof shown, about));
 }
 
-/* --- what the shell lists */
-
 void complete_file(struct completion *c)
 {
 	(void)c;
@@ -66,8 +64,6 @@ void complete_theme(struct completion *c)
 		complete_add(c, names[i], "");
 	complete_file(c);
 }
-
-/* --- processes */
 
 static void add_agents(struct completion *c, bool addresses)
 {
@@ -132,8 +128,6 @@ void complete_other_pid(struct completion *c)
 	procfs_any(0, add_other, &o);
 	free(o.agents);
 }
-
-/* --- what a session has */
 
 void complete_process(struct completion *c)
 {
@@ -259,8 +253,6 @@ void complete_compared(struct completion *c)
 	complete_add(c, "peak", "the highest point of the heap");
 	free(path);
 }
-
-/* --- the word */
 
 static void add_options(struct completion *c, const struct verb *v)
 {

@@ -10,8 +10,6 @@
 
 #define OPTIONS_MAX 256
 
-/* --- roff */
-
 static void put_char(char c, FILE *out)
 {
 	if (c == '\\')
@@ -86,8 +84,6 @@ static void put_sentences(const char *s, FILE *out)
 	}
 }
 
-/* --- the options */
-
 static bool same(const struct option_spec *a, const struct option_spec *b)
 {
 	return !strcmp(a->name, b->name) && !strcmp(a->help, b->help);
@@ -160,8 +156,6 @@ static void put_options(const struct verb *const *verbs, FILE *out)
 	for (size_t i = 0; i < count; i++)
 		put_option(verbs, list[i], out);
 }
-
-/* --- the parts */
 
 static void put_keys(FILE *out)
 {

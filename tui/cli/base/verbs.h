@@ -88,7 +88,7 @@ struct verb {
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_check,
 	verb_mark, verb_list, verb_attach, verb_detach, verb_adb, verb_diff, verb_serve, verb_mcp;
 
-/* --- cli/base/args.c */
+/* cli/base/args.c. */
 
 /* The verb of this name, else the bare live view. verbs ends with NULL and has that view, too. */
 const struct verb *args_verb(const struct verb *const *verbs, const char *name);

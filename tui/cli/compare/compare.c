@@ -2,7 +2,7 @@
 #include "cli/compare/compare.h"
 
 #include "base/loop.h"
-#include "link/go.h"
+#include "link/goto_instant.h"
 #include "cli/base/verb.h"
 #include "processes/processes.h"
 #include "report/between.h"
@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- the command line */
 
 /* Does the word name an instant of a target? */
 static const char *instant_of(const char *word)
@@ -108,14 +106,12 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 	return rc;
 }
 
-/* --- sessions */
-
 static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
 			    struct string_pool *pool, struct err *err)
 {
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	if (*when && go_to(loop, w, when, err))
+	if (*when && goto_instant(loop, w, when, err))
 		return NULL;
 	return side_new(w, &(struct side_options){ .label = word }, pool);
 }
@@ -143,8 +139,6 @@ static struct side *read_side(const struct args *a, const char *word, struct str
 	loop_free(loop);
 	return s;
 }
-
-/* --- the whole */
 
 int compare_begin(struct comparison *c, const struct args *a, enum diff_value value,
 		  struct err *err)

@@ -79,13 +79,13 @@ struct recording {
 	struct progress progress;
 };
 
-/* --- cli/record/record.c */
+/* cli/record/record.c. */
 
 /* Starts a's program and records it into a->output. Returns the program's status, or memtop's own
  * (STATUS_OURS, 126, 127). gate: for `memtop check`. */
 int record_program(const struct args *a, bool gate);
 
-/* --- cli/record/file.c */
+/* cli/record/file.c. */
 
 /* The user's, or NAME.TIME.mtop. */
 void record_choose_path(struct recording *r, const struct args *a, const char *what);
@@ -96,12 +96,12 @@ void record_remove(const struct recording *r);
 /* The start or the connection failed: removes the empty file. */
 int record_give_up(const struct recording *r, const struct err *err, int status);
 
-/* --- cli/record/over.c: no process of the tree can send anything more */
+/* cli/record/over.c: no process of the tree can send anything more. */
 bool record_over(struct recording *r);
 /* The last event was an exec: the new program's agent may still connect. */
 bool record_execed(const struct recording *r);
 
-/* --- cli/record/marks.c */
+/* cli/record/marks.c. */
 
 /* The options; 0, or -1 and *err (status 2). */
 int record_marks_read(struct recording *r, const struct args *a, struct err *err);
@@ -117,12 +117,12 @@ void record_marks_end(struct recording *r);
 bool record_marks_wait(struct recording *r);
 void record_marks_release(struct recording *r);
 
-/* --- cli/record/progress.c: one line on a terminal's stderr, for a TARGET. A program writes to the
+/* cli/record/progress.c: one line on a terminal's stderr, for a TARGET. A program writes to the
  * same terminal, and its lines would mix with it: it gets whole lines, and only with --progress. */
 void record_progress(struct recording *r);
 void record_progress_clear(struct recording *r); /* before another line, and at the end */
 
-/* --- cli/record/end.c */
+/* cli/record/end.c. */
 
 /* After a final exec: notes that the new program sent no data, unless the reason is known. */
 void record_note_exec(struct recording *r);

@@ -213,8 +213,6 @@ TEST(malloc_goes_on_while_numbers_are_given_back)
 	}
 }
 
-/* --- a fork */
-
 enum { TAKEN = 70000, ENTERED = 6144 }; /* pages of entries: more than one call reads */
 
 static struct thread owner = { .xindex = 77 };
@@ -291,8 +289,6 @@ TEST(threads_whose_session_is_over_delay_nothing)
 	CHECK(!mt_live_quiescent());
 	t->busy_sp = 0;
 }
-
-/* --- the stack of free numbers */
 
 enum { FEW = 16, HELD_AT_ONCE = 3, POPPERS = 4, POPS = 100000 };
 enum { ON_STACK, HELD, OVER };

@@ -40,8 +40,6 @@
 
 #define ROUNDS 3000
 
-/* --- the rest of the agent */
-
 struct conf mt_conf;
 _Atomic uint32_t mt_filter_on;
 
@@ -72,8 +70,6 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 
 	return p == MAP_FAILED ? NULL : p;
 }
-
-/* --- */
 
 static _Atomic bool xover; /* relaxed: it orders nothing */
 static char blocks[1 << 16];
@@ -213,8 +209,6 @@ TEST(sampled_blocks_by_the_live_map)
 		CHECK(!pthread_join(t[i], NULL));
 }
 
-/* --- numbers of origins */
-
 #define NUMBERS 90000 /* after 65,536 there is a round */
 #define OWN_SLOTS 256
 
@@ -268,8 +262,6 @@ TEST(numbers_of_origins)
 	CHECK(mt_origins_end() < NUMBERS); /* some were handed out once more */
 }
 
-/* --- the trie */
-
 #define WRITERS 2
 #define BRANCHES 4000
 
@@ -310,8 +302,6 @@ TEST(paths_of_two_writers)
 	CHECK(!memcmp(reached[0], reached[1], sizeof(*reached)));
 	CHECK(mt_stacks_check());
 }
-
-/* --- rows of threads */
 
 static void *counts(void *arg)
 {

@@ -83,8 +83,6 @@ static void begin(void)
 	CHECK(mt_unwind_init("cfi", true));
 }
 
-/* --- code written at run time */
-
 #define CODE_BYTES ((size_t)4 << 20)
 
 static uint8_t *code, *here;
@@ -332,8 +330,6 @@ TEST(data_is_not_read)
 	CHECK(taken.n == 1 && taken.pc[0] == inner.back);
 }
 
-/* --- the return address of a true record, replaced for the time of a capture */
-
 static uintptr_t replacement;
 
 __attribute__((noinline, noipa, optimize("no-omit-frame-pointer"))) static void replaced(void)
@@ -387,8 +383,6 @@ TEST(where_no_call_returns_to)
 	}
 }
 
-/* --- other code at the same address */
-
 #define NONE_SAME "48 83 ec 28 90 90 90 90" /* as long as KEEP */
 
 TEST(code_that_is_replaced)
@@ -425,8 +419,6 @@ TEST(code_that_is_replaced)
 	take();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
 }
-
-/* --- assembly without tables in a module */
 
 __asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, "
 	"%rsp\ncall *%rdi\nleave\nret\n"

@@ -178,8 +178,6 @@ TEST(two_functions_never_read_the_same)
 	}
 }
 
-/* --- */
-
 static uint64_t seed;
 
 static unsigned pick(unsigned n)

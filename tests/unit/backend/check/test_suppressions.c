@@ -3,7 +3,7 @@
  * test_suppressions.c - suppressions of other tools: what they match, and hostile files.
  */
 #include "check.h"
-#include "check/internal.h"
+#include "check/rules.h"
 #include "check/pattern.h"
 #include "check/suppressions.h"
 #include "symbols/demangle.h"

@@ -320,8 +320,6 @@ TEST(name_is_looked_up_once)
 	end_link(c, listener);
 }
 
-/* --- the token: what a TCP address answers, and what it is sent */
-
 #define TOKEN "0123456789abcdef0123456789abcdef"
 
 static uint8_t said[4096]; /* by memtop to this end */
@@ -549,8 +547,6 @@ TEST(proof_in_single_bytes)
 	close(fd);
 	end_link(c, listener);
 }
-
-/* --- a socket whose queue is full */
 
 TEST(full_queue_is_asked_again)
 {

@@ -168,8 +168,6 @@ static void step(void)
 	NUMBERS(MTW_TICK, ticks, time_ns(), MTW_TICK_COMPLETE);
 }
 
-/* --- all that a model says of counters, samples and the peak */
-
 struct dump {
 	uint8_t *bytes;
 	size_t len, room;
@@ -219,8 +217,6 @@ static void mark(uint32_t id)
 	PUT(0);
 	end(MTW_MARK);
 }
-
-/* --- as a live view does */
 
 static void measure(void)
 {

@@ -439,8 +439,6 @@ TEST(a_model_of_a_key_frame_holds_all)
 	leave();
 }
 
-/* --- little by little */
-
 #define FILLING 250u   /* a frame that nobody knows */
 #define HEADS 5000u    /* of blocks of another stream, between two ticks */
 #define LOOK 1000u     /* replay.c: work between two looks at the clock */

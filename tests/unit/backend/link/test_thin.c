@@ -356,7 +356,7 @@ TEST(the_writer_goes_on_in_the_thinner_file)
 	CHECK_EQ(old_ticks, ticks - 600);
 	session_reader_free(old);
 	old = session_open(path, 0, &err);
-	CHECK(session_growing(old));
+	CHECK(session_being_written(old));
 	session_reader_free(old);
 	key_put(file, now, time_ns);
 	CHECK_EQ(session_close(file, &err), 0);
@@ -460,8 +460,6 @@ TEST(a_full_disk_leaves_the_old_file_and_is_told_once)
 	model_free(m);
 	leave();
 }
-
-/* --- cuts */
 
 #define CUTS 200
 

@@ -47,8 +47,6 @@ static void leave(void)
 	loop_free(loop);
 }
 
-/* --- frames */
-
 static void sent(unsigned type, const uint8_t *bytes, size_t len)
 {
 	uint8_t head[20];
@@ -153,8 +151,6 @@ TEST(brief_is_ready_before_the_stacks)
 	CHECK(!model_complete(watch_model(w)));
 	leave();
 }
-
-/* --- a link that breaks */
 
 TEST(cut_while_loading_shows_the_last_whole_state)
 {
@@ -275,8 +271,6 @@ TEST(another_program_is_no_reconnect)
 	leave();
 }
 
-/* --- what is kept */
-
 static char state_dir[64];
 
 static void limit_spool(const char *bytes)
@@ -359,8 +353,6 @@ TEST(full_spool_is_said_once_and_what_is_kept_can_be_saved)
 	loop_free(loop);
 	remove_spool();
 }
-
-/* --- a recording that ends */
 
 static bool held;
 

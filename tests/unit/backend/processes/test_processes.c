@@ -358,8 +358,6 @@ TEST(one_that_lingers_writes_a_stream_of_its_own)
 	leave();
 }
 
-/* --- a recording that ends */
-
 static int agent;
 
 static void sent(unsigned type, const uint8_t *bytes, size_t len)
@@ -569,8 +567,6 @@ TEST(inherited_blocks_of_those_that_ended)
 	for (size_t i = 1; i < 5; i++)
 		kill(pids[i], SIGKILL);
 }
-
-/* --- of a file */
 
 static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags,
 			uint64_t end_ns, uint64_t peak, uint64_t allocated, uint64_t before)

@@ -5,7 +5,7 @@
 #include "check.h"
 
 #include "serve/access.h"
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 static const struct address loopback = { .host = "127.0.0.1", .port = 9091 };
 

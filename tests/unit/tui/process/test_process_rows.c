@@ -277,8 +277,6 @@ TEST(states_in_words)
 	CHECK_STR(process_state_words(&p, out), "not followed");
 }
 
-/* --- who is worth a look */
-
 static const char *hint(const struct process *shown, const struct process *grows)
 {
 	static struct others o;

@@ -4,7 +4,7 @@
  * hears of it: the tracer waits for the thread.
  */
 #include "check.h"
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 
 #include <dirent.h>
 #include <pthread.h>

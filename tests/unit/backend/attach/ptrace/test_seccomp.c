@@ -5,7 +5,7 @@
  * answer.
  */
 #include "check.h"
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 #include "random.h"
 
 #include <errno.h>

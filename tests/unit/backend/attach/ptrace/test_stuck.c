@@ -2,7 +2,7 @@
  *
  * test_stuck.c - when a lock counts as never released.
  */
-#include "attach/ptrace/internal.h"
+#include "attach/ptrace/stopped_process.h"
 #include "check.h"
 
 #include <pthread.h>

@@ -109,7 +109,7 @@ TEST(nothing_is_freed)
 }
 
 /* Another instant of the same program takes the model's place. */
-static void go_to(struct session *x, uint64_t time_ns)
+static void goto_instant(struct session *x, uint64_t time_ns)
 {
 	struct model *then = model_new();
 	struct err err;
@@ -129,9 +129,9 @@ TEST(an_earlier_instant_is_no_quiet_time)
 	family(&x);
 	for_seconds(&x, 100, 6, 3, 0);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_ABOVE);
-	go_to(&x, 80 * SECOND);
+	goto_instant(&x, 80 * SECOND);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
-	go_to(&x, 70 * SECOND);
+	goto_instant(&x, 70 * SECOND);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
 	end(&x);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * end.c - what can be told after the last process alone: names that no process has, suppressions
- * that matched nothing, marks that nobody set.
+ * unmatched.c - what can be told after the last process alone: names that no process has,
+ * suppressions that matched nothing, marks that nobody set.
  */
-#include "check/internal.h"
+#include "check/judging.h"
 
 #include "report/between.h"
 

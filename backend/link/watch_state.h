@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a watch, for link/watch.c (input) and link/watched.c (queries). Main thread only.
+ * watch_state.h - a watch, for link/watch.c (input) and link/watched.c (queries). Main thread only.
  */
-#ifndef LINK_INTERNAL_H
-#define LINK_INTERNAL_H
+#ifndef LINK_WATCH_STATE_H
+#define LINK_WATCH_STATE_H
 
 #include "link/ingest.h"
 #include "link/keys.h"

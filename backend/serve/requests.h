@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - what the routes of the server share: requests that wait, and the process that a
+ * requests.h - what the routes of the server share: requests that wait, and the process that a
  * request is about.
  */
-#ifndef SERVE_INTERNAL_H
-#define SERVE_INTERNAL_H
+#ifndef SERVE_REQUESTS_H
+#define SERVE_REQUESTS_H
 
 #include "serve/http.h"
 #include "serve/server.h"
@@ -60,7 +60,7 @@ enum written { WHOLE, ALLOCATED, GROWTH };
 struct report_format;
 /* ?at=, ?since= and ?value= are those of memtop report. ALLOCATED: a profile that shows this first.
  * GROWTH: without ?since=, since the newest mark or the start. */
-void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
+void reports_answer(struct server *s, struct http_request *r, const struct report_format *f,
 		    enum written what);
 
 /*

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
+ * machine.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
  * attach/jdwp/jdwp.c (the sequence), attach/jdwp/stop.c (stops a thread), attach/jdwp/java.c (calls
  * Java methods on that thread). Main thread only.
  */
-#ifndef ATTACH_JDWP_INTERNAL_H
-#define ATTACH_JDWP_INTERNAL_H
+#ifndef ATTACH_JDWP_MACHINE_H
+#define ATTACH_JDWP_MACHINE_H
 
 #include "attach/jdwp/packets.h"
 
@@ -47,7 +47,7 @@ int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing);
 /* Sets the deadline of the next steps, generous enough for a busy machine. */
 void jdwp_hurry(struct jdwp_machine *m, int ms);
 
-/* --- attach/jdwp/stop.c. 0, or -1 and the failure noted. */
+/* attach/jdwp/stop.c. 0, or -1 and the failure noted. */
 
 /* Requests a thread, and waits until one is stopped: m->thread, which no other wish touches. */
 int jdwp_stop(struct jdwp_machine *m);
@@ -56,7 +56,7 @@ void jdwp_on_event(void *arg, struct jdwp_in *in);
 /* Resumes everything. Each part may fail: VM.Dispose undoes the rest. */
 void jdwp_go_on(struct jdwp_machine *m);
 
-/* --- attach/jdwp/java.c */
+/* attach/jdwp/java.c. */
 
 struct jdwp_method {
 	uint64_t id;

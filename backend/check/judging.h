@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - shared inside check/: the rules of other tools, as suppressions.c keeps them, and
- * one process while it is judged.
+ * judging.h - one process while it is judged, and its verdicts. Inside check/ alone.
  */
-#ifndef CHECK_INTERNAL_H
-#define CHECK_INTERNAL_H
+#ifndef CHECK_JUDGING_H
+#define CHECK_JUDGING_H
 
 #include "check/check.h"
 #include "check/suppressions.h"
@@ -13,53 +12,7 @@
 #include "launch/target.h"
 #include "model/model.h"
 
-#define RULE_ITEMS_MAX 64u /* frames of one valgrind suppression */
-
-struct rule_item {
-	enum { ITEM_ANY_FRAMES, ITEM_FUNCTION, ITEM_OBJECT, ITEM_SOURCE } kind;
-	char *pattern; /* owned; as given; NULL of ITEM_ANY_FRAMES */
-	char *name;    /* owned; a mangled pattern, demangled; NULL = it is not */
-	bool begin;    /* pattern is the begin of a mangled name */
-	uint32_t line; /* ITEM_SOURCE: 0 = any */
-};
-
-struct rule {
-	char *name;              /* owned */
-	char *place;             /* owned; "a.supp:12" */
-	char *pattern;           /* LeakSanitizer's; owned; NULL = valgrind's, by its items */
-	struct rule_item *items; /* owned */
-	size_t count, room;
-};
-
-/* A frame as rules see it. */
-struct rule_frame {
-	const char *function, *file, *module, *path; /* NULL = unknown; path: of the module */
-	uint32_t line;
-	bool libc, inlined;
-};
-
-/* --- check/lsan.c */
-/* "leak:..." as a rule; false: not one */
-bool lsan_read(const char *line, struct rule *r);
-bool lsan_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
-
-/* --- check/valgrind.c */
-void rule_release(struct rule *r);
-struct valgrind_reader {
-	struct rule rule;  /* the one that is read */
-	unsigned at;       /* line within it; 0 = between two */
-	bool leak, broken; /* is it a leak of Memcheck? */
-};
-/* A line, trimmed. 1: the rule is whole, and the caller's; 0: go on; -1: the line is wrong. */
-int valgrind_read(struct valgrind_reader *v, const char *line);
-bool valgrind_matches(const struct rule *r, const struct rule_frame *frames, size_t count);
-
-/* --- check/mangled.c */
-bool mangled_prefix(const char *pattern); /* is it the begin of a mangled name, and its rest "*"? */
-/* Does it match a function's mangled name? Of a pattern that is one. */
-bool mangled_matches(const char *pattern, const char *function);
-
-/* --- check/judging.c: one process while it is judged */
+/* check/judging.c: one process while it is judged. */
 struct judging {
 	struct check *check;
 	struct watch *watch;
@@ -83,11 +36,11 @@ bool *judging_covers(struct judging *j, const struct limit *l);
 /* Copies a stack with its frames. */
 void judging_copy(const struct judging *j, uint32_t stack, struct check_stack *to);
 
-/* --- check/runtime.c */
+/* check/runtime.c. */
 /* Does the C or the C++ library keep these blocks for itself? */
 bool runtime_keeps(const struct report *r, uint32_t stack);
 
-/* --- check/baseline.c */
+/* check/baseline.c. */
 struct heap_sums {
 	char *name;        /* owned; of the process */
 	size_t session;    /* which of the baselines: 1 ... baseline_sessions */
@@ -100,11 +53,11 @@ void baseline_learn_totals(struct check *c, const struct process *p);
 void baseline_judge(struct judging *j);
 void baseline_judge_totals(struct check *c, size_t process, const struct process *p);
 
-/* --- check/growing.c */
+/* check/growing.c. */
 void growing_judge(struct judging *j);
 void growing_end(struct check *c); /* no process was judged: an error */
 
-/* --- check/check.c */
+/* check/check.c. */
 struct check_verdict *check_add(struct check *c, size_t process, enum check_kind kind);
 size_t check_add_process(struct check *c, const char *name, int pid, const char *state);
 /* A verdict without figures: `why` says what could not be judged. */
@@ -113,7 +66,7 @@ void check_error(struct check *c, size_t process, enum check_kind kind, const ch
 /* Of a verdict with figures that are too vague for its limit: an error, unless the session may be
  * incomplete. */
 void check_vague(struct check *c, struct check_verdict *v, char *why_take);
-void check_whole(struct check *c, size_t process, const char *why);
+void check_not_whole(struct check *c, size_t process, const char *why);
 /* The process ran on when the session ended, so nothing is known of its exit. */
 void check_runs_on(struct check *c, size_t process, bool first);
 /* A signal ended the process: an error, unless it is allowed. first: of its tree, or alone. */
@@ -125,7 +78,7 @@ void heap_sums_release(struct heap_sums *h);
 /* What remains of a process' amounts without the part that its fork inherited. */
 uint64_t check_own(uint64_t amount, uint64_t inherited);
 
-/* --- peaks.c: the largest amount that some stacks of a session held together */
+/* peaks.c: the largest amount that some stacks of a session held together. */
 
 struct part_peak {
 	bool *covered; /* by stack of the report: is it meant? */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a payload being read, for the files of wire/ alone.
+ * reader.h - a payload being read, for the files of wire/ alone.
  */
-#ifndef WIRE_INTERNAL_H
-#define WIRE_INTERNAL_H
+#ifndef WIRE_READER_H
+#define WIRE_READER_H
 
 #include "model/paths/event.h"
 
@@ -83,12 +83,12 @@ void scans_read_ages(struct reader *r);
 void scans_read_memory(struct reader *r);
 void scans_read_cohorts(struct reader *r);
 
-/* wire/keys.c: frames of session files' key frames */
-void keys_read_key(struct reader *r);
-void keys_read_instants(struct reader *r);
-void keys_read_points(struct reader *r);
-void keys_read_window(struct reader *r);
-void keys_read_window_threads(struct reader *r);
-void keys_read_omitted(struct reader *r);
+/* wire/key_frames.c: frames of session files' key frames */
+void key_frames_read_key(struct reader *r);
+void key_frames_read_instants(struct reader *r);
+void key_frames_read_points(struct reader *r);
+void key_frames_read_window(struct reader *r);
+void key_frames_read_window_threads(struct reader *r);
+void key_frames_read_omitted(struct reader *r);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * go.h - to an instant that a user named, for --at and ?at=. Main thread only.
+ * goto_instant.h - to an instant that a user named, for --at and ?at=. Main thread only.
  */
-#ifndef LINK_GO_H
-#define LINK_GO_H
+#ifndef LINK_GOTO_INSTANT_H
+#define LINK_GOTO_INSTANT_H
 
 #include "link/watch.h"
 
@@ -12,6 +12,6 @@
  * and *err: no such instant, a mark that kept only its totals, or the session is not kept in a
  * file.
  */
-int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err);
+int goto_instant(struct loop *loop, struct watch *w, const char *when, struct err *err);
 
 #endif

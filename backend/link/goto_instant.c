@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "link/go.h"
+#include "link/goto_instant.h"
 
 #include "base/loop.h"
 #include "link/when.h"
@@ -22,7 +22,7 @@ static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t
 	return 0;
 }
 
-int go_to(struct loop *loop, struct watch *w, const char *when, struct err *err)
+int goto_instant(struct loop *loop, struct watch *w, const char *when, struct err *err)
 {
 	const struct model *m = watch_now(w);
 	uint64_t now = model_time(m), to;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.h - what a frame is compared by: one number for code that counts as the same in all
+ * stack_keys.h - what a frame is compared by: one number for code that counts as the same in all
  * sessions. Main thread only.
  */
-#ifndef DIFF_KEYS_H
-#define DIFF_KEYS_H
+#ifndef DIFF_STACK_KEYS_H
+#define DIFF_STACK_KEYS_H
 
 #include "base/map.h"
 #include "diff/side.h"
@@ -41,10 +41,10 @@ struct join_keys {
 	size_t best_room;
 };
 
-struct join_keys *keys_new(const struct side *const *sides, size_t count);
-void keys_free(struct join_keys *k);
+struct join_keys *stack_keys_new(const struct side *const *sides, size_t count);
+void stack_keys_free(struct join_keys *k);
 /* The location whose names describe this one best: itself, or the same code of another session. */
-uint32_t keys_best(const struct join_keys *k, uint32_t side, uint32_t location,
-		   uint32_t *best_side);
+uint32_t stack_keys_best(const struct join_keys *k, uint32_t side, uint32_t location,
+			 uint32_t *best_side);
 
 #endif

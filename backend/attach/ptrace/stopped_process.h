@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - a process that is made to load the agent, for attach/ptrace/search.c (finds a thread
- * at a safe point) and attach/ptrace/inject.c (makes the calls on it). Main thread only.
+ * stopped_process.h - a process that is made to load the agent, for attach/ptrace/search.c (finds a
+ * thread at a safe point) and attach/ptrace/inject.c (makes the calls on it). Main thread only.
  */
-#ifndef ATTACH_PTRACE_INTERNAL_H
-#define ATTACH_PTRACE_INTERNAL_H
+#ifndef ATTACH_PTRACE_STOPPED_PROCESS_H
+#define ATTACH_PTRACE_STOPPED_PROCESS_H
 
 #include "attach/ptrace/inject.h"
 #include "attach/ptrace/modules.h"
@@ -17,8 +17,8 @@
 #include <linux/seccomp.h>
 #include <sys/types.h>
 
-/* --- stuck.c: does a call in another process hang, or does it only take long? Reads /proc alone,
- * while the thread runs */
+/* stuck.c: does a call in another process hang, or does it only take long? Reads /proc alone,
+ * while the thread runs. */
 
 #define STUCK_THREADS 512
 
@@ -72,12 +72,12 @@ struct inject_work {
 
 #define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
 
-/* --- regs.c: saves and restores all registers of a stopped thread */
+/* regs.c: saves and restores all registers of a stopped thread. */
 
 int inject_regs_read(pid_t tid, struct inject_regs *r); /* all of the machine's sets */
 int inject_regs_write(pid_t tid, const struct inject_regs *r);
 
-/* --- search.c: finds a thread at a safe point */
+/* search.c: finds a thread at a safe point. */
 
 /* w->thread is stopped where it holds no lock. 0; -1 and w->r->err. */
 int search_safe_point(struct inject_work *w);
@@ -88,8 +88,8 @@ void search_release(struct inject_work *w, struct inject_thread *t);
 void search_let_late_go(struct inject_work *w);   /* releases those that have stopped */
 void search_wait_for_late(struct inject_work *w); /* all of them */
 
-/* --- seccomp.c: would a process' seccomp filters kill it for the system calls that load the agent?
- * Runs in the tracing process */
+/* seccomp.c: would a process' seccomp filters kill it for the system calls that load the agent?
+ * Runs in the tracing process. */
 
 enum inject_verdict {
 	VERDICT_FREE,    /* every call passes, or fails with an errno */

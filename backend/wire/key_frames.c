@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.c - decodes the frames that only key frames of a session have into events.
+ * key_frames.c - decodes the frames that only key frames of a session have into events.
  */
-#include "wire/internal.h"
+#include "wire/reader.h"
 
-void keys_read_key(struct reader *r)
+void key_frames_read_key(struct reader *r)
 {
 	r->e.u.s_key.time_ns = mtw_get(&r->in);
 	r->e.u.s_key.flags = get32(r);
@@ -21,7 +21,7 @@ void keys_read_key(struct reader *r)
 	emit(r);
 }
 
-void keys_read_instants(struct reader *r)
+void key_frames_read_instants(struct reader *r)
 {
 	size_t n = get_count(r, MTW_FRAME_MAX, 2);
 
@@ -32,7 +32,7 @@ void keys_read_instants(struct reader *r)
 	}
 }
 
-void keys_read_points(struct reader *r)
+void key_frames_read_points(struct reader *r)
 {
 	struct point *p = &r->e.u.s_point.point;
 
@@ -50,7 +50,7 @@ void keys_read_points(struct reader *r)
 	}
 }
 
-void keys_read_window(struct reader *r)
+void key_frames_read_window(struct reader *r)
 {
 	struct tally *c = &r->e.u.s_window.change;
 
@@ -70,7 +70,7 @@ void keys_read_window(struct reader *r)
 	}
 }
 
-void keys_read_window_threads(struct reader *r)
+void key_frames_read_window_threads(struct reader *r)
 {
 	struct tally *then = &r->e.u.s_window_thread.then;
 	size_t n = get_count(r, MTW_BATCH_MAX, 4);
@@ -88,7 +88,7 @@ void keys_read_window_threads(struct reader *r)
 	}
 }
 
-void keys_read_omitted(struct reader *r)
+void key_frames_read_omitted(struct reader *r)
 {
 	r->e.u.s_omitted.ticks = mtw_get(&r->in);
 	emit(r);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * written.c - reports and profiles over HTTP, in the formats of report/formats/formats.h.
+ * reports.c - reports and profiles over HTTP, in the formats of report/formats/formats.h.
  *
  * A report of a large program takes seconds, and needs the names of all its code. So the agent is
  * asked for its scans, then names are requested in slices, and then a forked child, which has the
@@ -8,11 +8,11 @@
  * sentence in the same file, and the child's status tells. A child that is killed, or for which the
  * memory runs out, leaves a part of the report there.
  */
-#include "serve/internal.h"
+#include "serve/requests.h"
 
 #include "base/child.h"
 #include "base/loop.h"
-#include "link/go.h"
+#include "link/goto_instant.h"
 #include "link/when.h"
 #include "report/formats/formats.h"
 #include "report/gzip.h"
@@ -51,8 +51,6 @@ struct writing {
 	struct part parts[];
 };
 
-/* --- the child */
-
 enum { DONE, ENDED = CHILD_ENDED, FAILED, NOT_POSSIBLE /* what was asked for */ };
 
 static _Noreturn void fail(int fd, int status, const char *text)
@@ -76,7 +74,7 @@ static int write_parts(const struct writing *s, struct loop *loop, struct fleet 
 			continue;
 		m = fleet_by_serial(fleet, p->serial);
 		symbols_freeze(watch_symbols(m->watch));
-		if (*s->at && go_to(loop, m->watch, s->at, err))
+		if (*s->at && goto_instant(loop, m->watch, s->at, err))
 			fail(s->fd, NOT_POSSIBLE, err->text);
 		list[n++] = (struct report_source){ m->watch, &p->options };
 	}
@@ -102,8 +100,6 @@ static _Noreturn void child(const struct writing *s, struct loop *loop, struct f
 		fail(s->fd, FAILED, err.text);
 	_exit(DONE);
 }
-
-/* --- the server's side */
 
 static bool start_child(struct job *j)
 {
@@ -245,8 +241,6 @@ static void release(struct job *j)
 		close(s->fd);
 }
 
-/* --- what is asked for */
-
 /* ?since=MARK, else the newest mark. */
 static int read_since(const struct member *m, const char *word, struct report_options *o,
 		      struct err *err)
@@ -305,7 +299,7 @@ static int read_question(const struct http_request *r, const struct member *m, e
 	return 0;
 }
 
-void written_answer(struct server *s, struct http_request *r, const struct report_format *f,
+void reports_answer(struct server *s, struct http_request *r, const struct report_format *f,
 		    enum written what)
 {
 	struct member **list;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the book and its entries, for symbols/symbols.c, symbols/asking.c, symbols/entries.c
+ * book.h - the book and its entries, for symbols/symbols.c, symbols/asking.c, symbols/entries.c
  * and symbols/symbols_debuginfod.c. Main thread.
  */
-#ifndef SYMBOLS_INTERNAL_H
-#define SYMBOLS_INTERNAL_H
+#ifndef SYMBOLS_BOOK_H
+#define SYMBOLS_BOOK_H
 
 #include "symbols/symbols.h"
 

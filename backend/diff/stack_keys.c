@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.c - see diff/keys.h. diff/join.h has the rules.
+ * stack_keys.c - see diff/stack_keys.h. diff/join.h has the rules.
  */
-#include "diff/keys.h"
+#include "diff/stack_keys.h"
 
 #include "base/name.h"
 
@@ -34,8 +34,6 @@ static uint32_t number_take(struct join_keys *k, char *text)
 	free(text);
 	return number;
 }
-
-/* --- what all sessions have */
 
 static bool same_run(const struct side *a, const struct side *b)
 {
@@ -137,8 +135,6 @@ static const char *name_of(struct join_keys *k, uint32_t side, const char *plain
 	return l && l->plain && !(l->in & 1u << side) ? l->plain : plain;
 }
 
-/* --- a location's keys */
-
 static uint32_t frame_key(struct join_keys *k, uint32_t side, uint32_t location,
 			  const struct heap_frame *f)
 {
@@ -238,7 +234,7 @@ static void make_locations(struct join_keys *k, uint32_t side)
 	to->first[count] = (uint32_t)k->number_count;
 }
 
-struct join_keys *keys_new(const struct side *const *sides, size_t count)
+struct join_keys *stack_keys_new(const struct side *const *sides, size_t count)
 {
 	struct join_keys *k = xcalloc(1, sizeof *k);
 
@@ -257,7 +253,7 @@ struct join_keys *keys_new(const struct side *const *sides, size_t count)
 	return k;
 }
 
-void keys_free(struct join_keys *k)
+void stack_keys_free(struct join_keys *k)
 {
 	for (size_t i = 0; i < k->count; i++) {
 		free(k->sides_keys[i].first);
@@ -276,7 +272,8 @@ void keys_free(struct join_keys *k)
 	free(k);
 }
 
-uint32_t keys_best(const struct join_keys *k, uint32_t side, uint32_t location, uint32_t *best_side)
+uint32_t stack_keys_best(const struct join_keys *k, uint32_t side, uint32_t location,
+			 uint32_t *best_side)
 {
 	const struct side_keys *own = &k->sides_keys[side];
 
