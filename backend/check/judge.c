@@ -482,13 +482,12 @@ static void judge_growth(struct judging *j, const struct limit *l)
 	free(covered);
 }
 
-/* What was alive when the program was replaced by another one is no leak. */
 static bool applies(const struct judging *j, const struct limit *l)
 {
 	if (j->skips[l->tree])
 		return false;
 	if (state_of(j) == MTW_EXECED)
-		return l->kind == CHECK_PEAK || l->kind == CHECK_RATE;
+		return limit_outlives_exec(l->kind);
 	if (l->kind != CHECK_LEAKED || has_ended(j))
 		return true;
 	if (!j->all)

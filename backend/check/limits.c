@@ -27,6 +27,11 @@ const char *limit_option(enum check_kind kind)
 	return kinds[kind].option;
 }
 
+bool limit_outlives_exec(enum check_kind kind)
+{
+	return kind == CHECK_PEAK || kind == CHECK_RATE;
+}
+
 /* "64K", "1.5M", "2GiB"; of blocks K is 1000. */
 static bool read_amount(const char *text, bool blocks, uint64_t *amount)
 {

@@ -44,6 +44,8 @@ struct limit {
 };
 
 const char *limit_option(enum check_kind kind); /* "max-live" */
+/* Holds it for a process that exec replaced by another program? What was alive then is no leak. */
+bool limit_outlives_exec(enum check_kind kind);
 /* 0, then the caller releases it; -1 and *err (2): not a limit. */
 int limit_parse(struct limit *l, enum check_kind kind, const char *text, struct err *err);
 void limit_release(struct limit *l);

@@ -42,7 +42,7 @@ static bool applies(const struct process *p, const struct limit *l)
 {
 	if (l->kind == CHECK_GROWTH || (l->kind == CHECK_BLOCKS && p->inherited_bytes))
 		return false;
-	return p->state != PROCESS_EXECED || l->kind == CHECK_PEAK || l->kind == CHECK_RATE;
+	return p->state != PROCESS_EXECED || limit_outlives_exec(l->kind);
 }
 
 static void judge(struct check *c, size_t process, const struct process *p, const struct limit *l)

@@ -185,18 +185,6 @@ int tool_owners(struct tool_call *c, struct err *err)
 	return 0;
 }
 
-static const char *shape_word(enum shape s)
-{
-	static const char *const words[] = {
-		[SHAPE_STEADY] = "steady",       [SHAPE_SLOWING] = "slowing",
-		[SHAPE_STEP] = "step",           [SHAPE_SAWTOOTH] = "up/down",
-		[SHAPE_FLAT] = "flat",           [SHAPE_YOUNG] = "young",
-		[SHAPE_SHRINKING] = "shrinking",
-	};
-
-	return words[s];
-}
-
 static void put_site(struct listing *t, const struct site *s)
 {
 	FILE *out = listing_name(t, s->name ? s->name : "?", s->function, s->caller, 0);
@@ -252,7 +240,7 @@ int tool_sites(struct tool_call *c, struct err *err)
 	for (size_t i = 0; i < n && i < limit; i++) {
 		put_amounts(t, &list[i].amounts.sum);
 		listing_put(t, format_signed(growth, list[i].net_per_min));
-		listing_put(t, shape_word(list[i].shape));
+		listing_put(t, report_shape(list[i].shape));
 		put_site(t, &list[i]);
 	}
 	listing_end(t, c->out);

@@ -2,6 +2,7 @@
 #include "widgets/cells.h"
 
 #include "base/name.h"
+#include "report/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -261,21 +262,20 @@ void cell_shape(struct cell c, const struct site *s)
 	static const struct {
 		enum role role;
 		enum glyph glyph;
-		const char *name;
 	} looks[] = {
-		[SHAPE_STEADY] = { ROLE_BAD, GLYPH_GROWS, "steady" },
-		[SHAPE_SLOWING] = { ROLE_WARNING, GLYPH_SLOWING, "slowing" },
-		[SHAPE_STEP] = { ROLE_WARNING, GLYPH_STEP, "step" },
-		[SHAPE_SAWTOOTH] = { ROLE_NORMAL, GLYPH_SAWTOOTH, "saw-tooth" },
-		[SHAPE_FLAT] = { ROLE_DIM, GLYPH_FLAT, "flat" },
-		[SHAPE_YOUNG] = { ROLE_DIM, GLYPH_DOT, "too soon" },
-		[SHAPE_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN, "shrinking" },
+		[SHAPE_STEADY] = { ROLE_BAD, GLYPH_GROWS },
+		[SHAPE_SLOWING] = { ROLE_WARNING, GLYPH_SLOWING },
+		[SHAPE_STEP] = { ROLE_WARNING, GLYPH_STEP },
+		[SHAPE_SAWTOOTH] = { ROLE_NORMAL, GLYPH_SAWTOOTH },
+		[SHAPE_FLAT] = { ROLE_DIM, GLYPH_FLAT },
+		[SHAPE_YOUNG] = { ROLE_DIM, GLYPH_DOT },
+		[SHAPE_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN },
 	};
 	char text[32];
 	bool expected = s->flags & ROW_EXPECTED;
 
 	snprintf(text, sizeof text, "%s %s", text_glyph(looks[s->shape].glyph),
-		 expected ? "expected" : looks[s->shape].name);
+		 expected ? "expected" : report_shape(s->shape));
 	cell_text(c, expected ? ROLE_DIM : looks[s->shape].role, text);
 }
 

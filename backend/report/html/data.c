@@ -202,18 +202,6 @@ static void put_owners(struct report *r, struct pack *out)
 	pack_close(out, ']');
 }
 
-static const char *shape_word(enum shape s)
-{
-	static const char *const words[] = {
-		[SHAPE_STEADY] = "steady",       [SHAPE_SLOWING] = "slowing",
-		[SHAPE_STEP] = "step",           [SHAPE_SAWTOOTH] = "saw-tooth",
-		[SHAPE_FLAT] = "flat",           [SHAPE_YOUNG] = "too soon",
-		[SHAPE_SHRINKING] = "shrinking",
-	};
-
-	return words[s];
-}
-
 static void put_site(const struct html_tree *t, const struct site *s, const struct age *age,
 		     struct pack *out)
 {
@@ -225,7 +213,7 @@ static void put_site(const struct html_tree *t, const struct site *s, const stru
 	pack_number(out, s->owner ? html_tree_owner(t, s->owner->module) : -1);
 	put_tally(out, &s->amounts.sum);
 	pack_size(out, s->stacks);
-	pack_text(out, shape_word(s->shape));
+	pack_text(out, report_shape(s->shape));
 	pack_number(out, s->net_per_min);
 	pack_number(out, age->known ? (int64_t)age->median_s : -1);
 	pack_number(out, age->known ? (int64_t)age->oldest_s : -1);
