@@ -3,8 +3,8 @@
  * list_view.h - what every view is, and the list that most of them scroll. Main thread.
  *
  * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only draws
- * those rows, so a key costs a redraw and never a query. Handlers return bits; live/live.c acts on
- * them. A view never includes the wire or curses.
+ * those rows, so a key costs a redraw and never a query. Handlers return bits; loop/view_loop.c
+ * acts on them. A view never includes the wire or curses.
  *
  * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that
  * row back on the screen line where it was.

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c - the live view's event wiring. Every event comes through one loop:
+ * view_loop.c - the live view's event wiring. Every event comes through one loop:
  *
  *   key        -> action -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
  *                 never for more than a fifth of the time however large the tree is
- *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
- * restored
+ *   SIGWINCH   -> size, draw
+ *   SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is restored
  *
  * Rows are reordered only here: at most every two seconds, never within three seconds of a key.
  */
