@@ -4,6 +4,7 @@
  * `memtop TARGET`. A verb's own file has its options, its help and its work.
  */
 #include "base/build.h"
+#include "base/listing.h"
 #include "cli/base/complete.h"
 #include "cli/base/manual.h"
 #include "screen/keys.h"
@@ -26,25 +27,40 @@ static const struct verb *const verbs[] = { &verb_live,   &verb_run,  &verb_atta
 					    &verb_check,  &verb_mark, &verb_detach, &verb_list,
 					    &verb_serve,  &verb_mcp,  NULL };
 
+static void put_row(struct listing *t, const char *word, const char *about)
+{
+	listing_row(t);
+	listing_put(t, word);
+	listing_put(t, about);
+}
+
 static void print_help(void)
 {
+	static const struct listing_column columns[] = { { NULL, LISTING_LEFT, 10, 2 },
+							 { NULL, LISTING_LEFT, 0, 1 } };
+
 	printf("usage: memtop VERB ...\n"
 	       "       memtop TARGET\n"
 	       "       memtop\n"
 	       "\n"
 	       "Shows the heap of a native program while it runs.\n"
 	       "\n");
-	printf("  %-10s %s\n", "(none)", "choose among the processes that have an agent");
+	struct listing *t = listing_new(columns, 2, 0);
+	put_row(t, "(none)", "choose among the processes that have an agent");
 	for (const struct verb *const *v = verbs; *v; v++)
-		printf("  %-10s %s\n", (*v)->name ? (*v)->name : "TARGET", (*v)->summary);
+		put_row(t, (*v)->name ? (*v)->name : "TARGET", (*v)->summary);
+	listing_end(t, stdout);
 	printf("\nTARGET, the same for every verb:\n  :PORT, HOST:PORT   a forwarded TCP port\n  "
 	       "@NAME, unix:PATH   a local socket\n  -p PID             a local process that has "
 	       "the agent\n  FILE.mtop          a session file, under any name\n\nmemtop VERB "
 	       "--help explains a verb.\n\nOptions of the live view:\n");
+	t = args_listing();
 	for (const struct option_spec *o = verb_live.options; o->name; o++)
-		args_option_help(o, stdout);
-	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys",
-	       "all keys of the live view", "    --version", "memtop's version");
+		args_option_help(o, t);
+	put_row(t, "-h, --help", "this page");
+	put_row(t, "    --keys", "all keys of the live view");
+	put_row(t, "    --version", "memtop's version");
+	listing_end(t, stdout);
 }
 
 /* Output that a full disk did not take is a failure, not a success. */

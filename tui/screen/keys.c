@@ -6,6 +6,7 @@
 #include "screen/keys.h"
 
 #include "base/ascii.h"
+#include "base/listing.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -259,16 +260,22 @@ char *action_word(enum action r, char *out)
 
 void keys_print(FILE *out)
 {
+	static const struct listing_column columns[] = { { NULL, LISTING_LEFT, 18, 2 },
+							 { NULL, LISTING_LEFT, 15, 1 },
+							 { NULL, LISTING_LEFT, 0, 1 } };
 	char keys[96], name[32];
 
 	for (int f = 1; f < FOCUS_COUNT; f++) {
+		struct listing *t = listing_new(columns, 3, 0);
 		fprintf(out, "%s%s\n", f > 1 ? "\n" : "", focus_title((enum focus)f));
 		for (int r = 1; r < ACT_COUNT; r++) {
 			if (infos[r].focus != (enum focus)f)
 				continue;
-			fprintf(out, "  %-18s :%-14s %s\n",
-				action_keys((enum action)r, keys, sizeof keys),
-				action_word((enum action)r, name), infos[r].help);
+			listing_row(t);
+			listing_put(t, action_keys((enum action)r, keys, sizeof keys));
+			fprintf(listing_cell(t), ":%s", action_word((enum action)r, name));
+			listing_put(t, infos[r].help);
 		}
+		listing_end(t, out);
 	}
 }

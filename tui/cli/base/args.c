@@ -8,6 +8,7 @@
  */
 #include "cli/base/verbs.h"
 
+#include "base/listing.h"
 #include "query/expected.h"
 #include "session/spool.h"
 
@@ -284,15 +285,25 @@ enum typed args_typed(const struct verb *v, int argc, char **argv, int at, struc
 	return typed;
 }
 
-void args_option_help(const struct option_spec *o, FILE *out)
+struct listing *args_listing(void)
 {
-	char left[64], letter[8] = "    ";
+	static const struct listing_column columns[] = { { NULL, LISTING_LEFT, 24, 2 },
+							 { NULL, LISTING_LEFT, 0, 1 } };
 
+	return listing_new(columns, 2, 0);
+}
+
+void args_option_help(const struct option_spec *o, struct listing *t)
+{
+	listing_row(t);
+	FILE *out = listing_cell(t);
 	if (o->letter)
-		snprintf(letter, sizeof letter, "-%c, ", o->letter);
-	snprintf(left, sizeof left, "%s--%s%s%s", letter, o->name, o->value ? " " : "",
-		 o->value ? o->value : "");
-	fprintf(out, "  %-24s %s\n", left, o->help);
+		fprintf(out, "-%c, --%s", o->letter, o->name);
+	else
+		fprintf(out, "    --%s", o->name);
+	if (o->value)
+		fprintf(out, " %s", o->value);
+	listing_put(t, o->help);
 }
 
 void args_help(const struct verb *v, FILE *out)
@@ -307,9 +318,11 @@ void args_help(const struct verb *v, FILE *out)
 	if (v->details)
 		fprintf(out, "\n%s", v->details);
 	fprintf(out, "\nOptions:\n");
+	struct listing *t = args_listing();
 	for (const struct option_spec *o = v->options; o->name; o++)
-		args_option_help(o, out);
-	args_option_help(&opt_help, out);
+		args_option_help(o, t);
+	args_option_help(&opt_help, t);
+	listing_end(t, out);
 }
 
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err)

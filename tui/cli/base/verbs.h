@@ -52,6 +52,7 @@ typedef void complete_fn(struct completion *c);
 
 /* One row is all there is to write for an option: parsing, --help, the man page (make man) and the
  * shells' completions come from it. */
+struct listing;
 struct option_spec {
 	char letter; /* 0 = none */
 	const char *name;
@@ -103,7 +104,8 @@ enum typed { TYPED_ANY /* an option or an operand */, TYPED_OPERAND, TYPED_PROGR
 enum typed args_typed(const struct verb *v, int argc, char **argv, int at, struct args *a,
 		      const struct option_spec **of);
 void args_help(const struct verb *v, FILE *out);
-void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
+struct listing *args_listing(void); /* of options, for a help page */
+void args_option_help(const struct option_spec *o, struct listing *t); /* its row */
 /* The one TARGET among -p and the operands; a missing or second one is a usage error. */
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
 /* --max-overhead as a number, 0 when not given, and whether --keep is one; -1 and *err when invalid
