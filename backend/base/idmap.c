@@ -2,6 +2,7 @@
 #include "base/idmap.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void idmap_release(struct idmap *m)
 {
@@ -10,6 +11,20 @@ void idmap_release(struct idmap *m)
 			free((void *)(uintptr_t)m->top[i]);
 	free(m->top);
 	*m = (struct idmap){ 0 };
+}
+
+void idmap_copy(struct idmap *to, const struct idmap *from)
+{
+	*to = *from;
+	to->top = xmalloc((to->room + 1) * sizeof *to->top);
+	for (size_t i = 0; i < to->room; i++) {
+		to->top[i] = from->top[i];
+		if (!to->top[i] || idmap_is_run(to->top[i]))
+			continue;
+		uint32_t *leaf = xmalloc(IDMAP_LEAF * sizeof *leaf);
+		memcpy(leaf, (const void *)(uintptr_t)from->top[i], IDMAP_LEAF * sizeof *leaf);
+		to->top[i] = (uintptr_t)leaf;
+	}
 }
 
 static uint64_t run_of(uint32_t first, uint32_t count, uint32_t index)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * idmap.h - maps wire ids (sparse, below 2^26) to dense indices. Main thread only.
+ * idmap.h - maps wire ids (sparse, below 2^26) to dense indices. One thread owns it.
  *
  * A radix tree of two levels with small leaves. Memory follows the number of ids, at worst some 270
  * bytes each plus 8 MB, never the largest id; a lookup is two loads. Most ids come in order: such a
@@ -25,6 +25,8 @@ struct idmap {
 };
 
 void idmap_release(struct idmap *m);
+/* to: empty. A map that nobody changes may be read by any thread. */
+void idmap_copy(struct idmap *to, const struct idmap *from);
 /* id < IDMAP_LIMIT, which was not set */
 void idmap_set(struct idmap *m, uint32_t id, uint32_t index);
 

@@ -11,7 +11,7 @@ static uint32_t stack_of_leaf(const struct report *r, uint32_t leaf)
 {
 	const struct skeleton *s = r->heap->skeleton;
 
-	return skeleton_first(s, s->node_of[model_node(r->model, leaf)->index]);
+	return skeleton_first(s, skeleton_find(s, leaf));
 }
 
 /* The heaviest stack of the call site that grew most. */

@@ -17,10 +17,9 @@
 #include <string.h>
 
 struct fold {
-	const struct model *last; /* the state at the session's end */
-	uint32_t ids;             /* of its slots */
-	const uint32_t *stack;    /* by id: of the report; NO_ID = no slot has it */
-	struct tally *now;        /* by id */
+	const struct model *last;  /* the state at the session's end */
+	const struct slots *slots; /* of the report */
+	struct tally *now;         /* by arrival of slots */
 	struct part_peak *parts;
 	struct tally *sums, *before; /* of each part: now, and at the tick before */
 	size_t count;
@@ -39,15 +38,15 @@ static void take_hello(struct fold *f, const struct event *e)
 
 static int take_counts(struct fold *f, const struct event *e, struct err *err)
 {
-	uint32_t id = e->u.counts.slot;
+	uint32_t slot = slots_find(f->slots, e->u.counts.slot);
 	const struct tally *now = &e->u.counts.now;
 
-	if (id >= f->ids || f->stack[id] == NO_ID)
-		return err_set(err, 3, "slot %u is of no stack", id);
-	struct tally grown = tally_sub(now, &f->now[id]);
-	f->now[id] = *now;
+	if (slot == NO_ID)
+		return err_set(err, 3, "slot %u is of no stack", e->u.counts.slot);
+	struct tally grown = tally_sub(now, &f->now[slot]);
+	f->now[slot] = *now;
 	for (size_t i = 0; i < f->count; i++)
-		if (f->parts[i].covered && f->parts[i].covered[f->stack[id]])
+		if (f->parts[i].covered && f->parts[i].covered[f->slots->stack[slot]])
 			tally_add(&f->sums[i], &grown); /* modulo 2^64 */
 	return 0;
 }
@@ -84,39 +83,19 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return 0;
 }
 
-/* By id of a slot: its stack in the report's call tree. Slots arrived in the model's order. */
-static uint32_t *stacks_of_ids(const struct report *r)
-{
-	const struct columns *c = r->columns;
-	uint32_t ids = model_slot_count(r->model);
-	uint32_t *of_place = xmalloc((c->slots + 1ul) * sizeof *of_place);
-	uint32_t *of_id = xmalloc((ids + 1ul) * sizeof *of_id);
-
-	memset(of_id, 0xff, ids * sizeof *of_id); /* NO_ID */
-	for (uint32_t k = 0; k < c->skeleton->stacks; k++)
-		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++)
-			of_place[i] = k;
-	for (uint32_t i = 0; i < c->slots; i++)
-		of_id[model_dense_slot(r->model, i)->id] = of_place[c->place_of[i]];
-	free(of_place);
-	return of_id;
-}
-
 struct live *peaks_of_stacks(const struct report *r)
 {
 	if (!model_peak(r->model))
 		return NULL;
 	struct live *held = xcalloc(r->heap->sums->stacks + 1ul, sizeof *held);
-	uint32_t *stack = stacks_of_ids(r);
-	for (uint32_t id = 0; id < model_slot_count(r->model); id++) {
-		struct tally then = model_peak_of_slot(r->model, id);
+	struct peak_at at = { 0 };
+	struct peak_cell cell;
+	while (peak_next(&r->columns->peak, &at, &cell)) {
+		uint32_t stack = r->columns->slots->stack[cell.slot];
 
-		if (stack[id] == NO_ID)
-			continue;
-		held[stack[id]].blocks += live_blocks(&then);
-		held[stack[id]].bytes += live_bytes(&then);
+		held[stack].blocks += live_blocks(&cell.then);
+		held[stack].bytes += live_bytes(&cell.then);
 	}
-	free(stack);
 	return held;
 }
 
@@ -156,21 +135,18 @@ int peaks_find(const struct target *t, const struct report *last, struct part_pe
 {
 	struct fold f = {
 		.last = last->model,
-		.ids = model_slot_count(last->model),
+		.slots = last->columns->slots,
 		.parts = parts,
 		.count = count,
 	};
-	uint32_t *stack = stacks_of_ids(last);
 	struct live *at_peak = peaks_of_stacks(last);
 
-	f.stack = stack;
-	f.now = xcalloc(f.ids + 1ul, sizeof *f.now);
+	f.now = xcalloc(f.slots->count + 1ul, sizeof *f.now);
 	f.sums = xcalloc(2 * count + 1, sizeof *f.sums);
 	f.before = f.sums + count;
 	int rc = read_all(&f, t, err);
 	for (size_t i = 0; i < count; i++)
 		finish(last, at_peak, &parts[i]);
-	free(stack);
 	free(at_peak);
 	free(f.now);
 	free(f.sums);

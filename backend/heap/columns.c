@@ -8,26 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AHEAD 16u   /* in memory */
-#define KEPT 65536u /* elements: what came at once, like a first state, is given back */
-
-#define TRIM(list, room)                                                                           \
-	((room) > KEPT ? (free(list), (void)((list) = NULL), (void)((room) = 0)) : (void)0)
-
 void columns_init(struct columns *c)
 {
-	*c = (struct columns){ 0 };
+	*c = (struct columns){ .sampled_epoch = UINT64_MAX, .rests = true };
 	GROW(c->is_stack, c->stack_room, 1);
-	c->skeleton = skeleton_new(NULL, NULL, 0, c->is_stack);
+	idmap_set(&c->node_ids, 0, 0);
+	c->skeleton = skeleton_new(NULL, NULL, 0, c->is_stack, NULL);
+	idmap_copy(&c->skeleton->ids, &c->node_ids);
+	c->slots = slots_new(0);
 	c->first = xcalloc(1, sizeof *c->first);
 }
 
-static void release_slots(struct columns *c)
+static void release_places(struct columns *c)
 {
 	free(c->place_of);
 	free(c->first);
 	free(c->now);
-	free(c->epoch);
 	free(c->weighed_bits);
 	free(c->base.from);
 	free(c->base.until);
@@ -38,143 +34,210 @@ static void release_slots(struct columns *c)
 void columns_release(struct columns *c)
 {
 	skeleton_drop(c->skeleton);
-	release_slots(c);
+	slots_drop(c->slots);
+	release_places(c);
+	idmap_release(&c->node_ids);
+	idmap_release(&c->slot_ids);
 	free(c->nodes_came);
 	free(c->slots_came);
+	free(c->rates_came);
+	free(c->proven_came);
 	free(c->is_stack);
+	free(c->grown);
+	free(c->sampled_bits);
+	window_release(&c->window);
+	peak_release(&c->peak);
 }
 
 uint32_t columns_add_node(struct columns *c, uint32_t parent, uint32_t location, uint32_t id,
 			  bool by_pointer)
 {
-	uint32_t number = c->skeleton->nodes + (uint32_t)c->node_count;
+	uint32_t number = columns_nodes(c);
 
 	GROW(c->nodes_came, c->node_room, c->node_count + 1);
 	GROW(c->is_stack, c->stack_room, number / 64 + 1ul);
 	c->nodes_came[c->node_count++] = (struct arrival){ parent, location, id, by_pointer };
+	idmap_set(&c->node_ids, id, number);
 	return number;
 }
 
-uint32_t columns_add_slot(struct columns *c, uint32_t node, uint32_t epoch)
+uint32_t columns_add_slot(struct columns *c, uint32_t node, uint32_t epoch, uint32_t id)
 {
+	uint32_t number = columns_slots(c);
+
 	GROW(c->slots_came, c->slot_room, c->slot_count + 1);
-	c->slots_came[c->slot_count] = (struct slot_arrival){ node, epoch };
+	GROW(c->sampled_bits, c->sampled_room, number / 64 + 1ul);
+	c->slots_came[c->slot_count++] = (struct slot_arrival){ .node = node, .epoch = epoch };
 	c->moved = c->moved || !bit_of(c->is_stack, node);
 	c->is_stack[node / 64] |= 1ull << node % 64;
-	return c->slots + (uint32_t)c->slot_count++;
+	idmap_set(&c->slot_ids, id, number);
+	return number;
 }
 
-/* By the old place of each old slot: the stack that it has in the new skeleton. */
-static uint32_t *stacks_of_old(const struct columns *c, const struct skeleton *was,
-			       const uint32_t *arrival_of)
+void columns_weigh(struct columns *c, uint32_t slot)
 {
-	uint32_t *stack = xmalloc((c->slots + 1ul) * sizeof *stack);
+	uint32_t placed = c->slots->count;
 
-	for (uint32_t k = 0; k < was->stacks; k++) {
-		uint32_t node = c->skeleton->node_of[arrival_of[was->node_of_stack[k]]];
-		uint32_t now = skeleton_first(c->skeleton, node);
-
-		for (uint32_t s = c->first[k]; s < c->first[k + 1]; s++)
-			stack[s] = now;
-	}
-	return stack;
+	if (slot >= placed)
+		c->slots_came[slot - placed].weighed = true;
+	else
+		c->weighed_bits[c->place_of[slot] / 64] |= 1ull << c->place_of[slot] % 64;
 }
 
-static uint32_t *arrivals_of(const struct skeleton *s)
+/* --- places */
+
+/* Of all slots, by arrival: the stack of each in the new skeleton. moved: where the nodes of the
+ * old one are; NULL: where they were. */
+static struct slots *all_slots(const struct columns *c, const struct skeleton *was,
+			       const uint32_t *moved)
 {
-	uint32_t *of = xmalloc(s->nodes * sizeof *of);
+	struct slots *to = slots_new(columns_slots(c));
+	uint32_t *stack = xmalloc((was->stacks + 1ul) * sizeof *stack), placed = c->slots->count;
 
-	for (uint32_t a = 0; a < s->nodes; a++)
-		of[s->node_of[a]] = a;
-	return of;
-}
-
-/* Old and new slots to their places in the order of stacks; those of one stack as they came. */
-static void place_slots(struct columns *c, const struct skeleton *was)
-{
-	uint32_t stacks = c->skeleton->stacks, all = c->slots + (uint32_t)c->slot_count;
-	uint32_t *arrival_of = arrivals_of(was), *stack_of = stacks_of_old(c, was, arrival_of);
-	struct columns to = { .place_of = xmalloc((all + 1ul) * sizeof *to.place_of),
-			      .first = xcalloc(stacks + 2ul, sizeof *to.first),
-			      .now = xcalloc(all + 1ul, sizeof *to.now),
-			      .epoch = xmalloc((all + 1ul) * sizeof *to.epoch),
-			      .weighed_bits = xcalloc(all / 64 + 1ul, sizeof(uint64_t)) };
-	if (c->rate) {
-		to.rate = xcalloc(all + 1ul, sizeof *to.rate);
-		to.rated_bits = xcalloc(all / 64 + 1ul, sizeof *to.rated_bits);
-	}
-	if (c->base.from)
-		to.base.from = xcalloc(all + 1ul, sizeof *to.base.from);
-	if (c->base.until)
-		to.base.until = xcalloc(all + 1ul, sizeof *to.base.until);
-	uint32_t *next = to.first + 1; /* of a stack, while slots are placed */
-
-	for (uint32_t s = 0; s < c->slots; s++)
-		if (stack_of[s] + 1 < stacks)
-			next[stack_of[s] + 1]++;
+	for (uint32_t k = 0; k < was->stacks; k++)
+		stack[k] = moved ? skeleton_first(c->skeleton, moved[was->node_of_stack[k]]) : k;
+	for (uint32_t a = 0; a < placed; a++)
+		to->stack[a] = stack[c->slots->stack[a]];
+	memcpy(to->epoch, c->slots->epoch, placed * sizeof *to->epoch);
 	for (size_t i = 0; i < c->slot_count; i++) {
-		uint32_t k =
-			skeleton_first(c->skeleton, c->skeleton->node_of[c->slots_came[i].node]);
-
-		if (k + 1 < stacks)
-			next[k + 1]++;
+		to->stack[placed + i] = columns_stack(c, c->slots_came[i].node);
+		to->epoch[placed + i] = c->slots_came[i].epoch;
 	}
+	idmap_copy(&to->ids, &c->slot_ids);
+	free(stack);
+	return to;
+}
+
+/* Slots by stack, those of one stack as they came. */
+static void find_places(struct columns *to, uint32_t stacks)
+{
+	uint32_t count = to->slots->count, *next;
+
+	to->place_of = xmalloc((count + 1ul) * sizeof *to->place_of);
+	to->first = xcalloc(stacks + 2ul, sizeof *to->first);
+	next = to->first + 1; /* of a stack, while slots are placed */
+	for (uint32_t a = 0; a < count; a++)
+		if (to->slots->stack[a] + 1 < stacks)
+			next[to->slots->stack[a] + 1]++;
 	for (uint32_t k = 1; k < stacks; k++)
 		next[k] += next[k - 1];
-	for (uint32_t a = 0; a < all; a++) {
-		uint32_t old = a < c->slots ? c->place_of[a] : 0;
-		const struct slot_arrival *came =
-			a < c->slots ? NULL : &c->slots_came[a - c->slots];
-		uint32_t k = came ? skeleton_first(c->skeleton, c->skeleton->node_of[came->node])
-				  : stack_of[old];
-		uint32_t at = next[k]++;
+	for (uint32_t a = 0; a < count; a++)
+		to->place_of[a] = next[to->slots->stack[a]]++;
+}
 
-		to.place_of[a] = at;
-		to.epoch[at] = came ? came->epoch : c->epoch[old];
-		if (came)
-			continue;
-		to.now[at] = c->now[old];
-		if (c->base.from)
-			to.base.from[at] = c->base.from[old];
-		if (c->base.until)
-			to.base.until[at] = c->base.until[old];
-		if (bit_of(c->weighed_bits, old))
-			to.weighed_bits[at / 64] |= 1ull << at % 64;
-		if (!c->rate || !bit_of(c->rated_bits, old))
-			continue;
-		to.rate[at] = c->rate[old];
-		to.rated_bits[at / 64] |= 1ull << at % 64;
+static void set_bit(uint64_t *bits, uint32_t i)
+{
+	bits[i / 64] |= 1ull << i % 64;
+}
+
+static void make_room(struct columns *to, const struct columns *from)
+{
+	size_t count = to->slots->count + 1ul, words = to->slots->count / 64 + 1ul;
+
+	to->now = xcalloc(count, sizeof *to->now);
+	to->weighed_bits = xcalloc(words, sizeof *to->weighed_bits);
+	if (from->rated) {
+		to->rate = xcalloc(count, sizeof *to->rate);
+		to->rated_bits = xcalloc(words, sizeof *to->rated_bits);
 	}
-	free(arrival_of);
-	free(stack_of);
-	release_slots(c);
-	c->place_of = to.place_of;
-	c->first = to.first;
-	c->now = to.now;
-	c->epoch = to.epoch;
-	c->weighed_bits = to.weighed_bits;
-	c->base = to.base;
-	c->rate = to.rate;
-	c->rated_bits = to.rated_bits;
-	c->slots = all;
+	if (from->base.from)
+		to->base.from = xcalloc(count, sizeof *to->base.from);
+	if (from->base.until)
+		to->base.until = xcalloc(count, sizeof *to->base.until);
+}
+
+static void put_rate(struct columns *to, uint32_t at, const struct slot_rate *rate)
+{
+	to->rate[at] = *rate;
+	set_bit(to->rated_bits, at);
+}
+
+/* What each slot of `from` has, to its place in `to`. */
+static void move_slots(struct columns *to, const struct columns *from)
+{
+	uint32_t placed = from->slots->count;
+
+	for (uint32_t a = 0; a < placed; a++) {
+		uint32_t at = to->place_of[a], old = from->place_of[a];
+
+		to->now[at] = from->now[old];
+		if (from->base.from)
+			to->base.from[at] = from->base.from[old];
+		if (from->base.until)
+			to->base.until[at] = from->base.until[old];
+		if (bit_of(from->weighed_bits, old))
+			set_bit(to->weighed_bits, at);
+		if (from->rate && bit_of(from->rated_bits, old))
+			put_rate(to, at, &from->rate[old]);
+	}
+	for (size_t i = 0; i < from->slot_count; i++) {
+		const struct slot_arrival *s = &from->slots_came[i];
+		uint32_t at = to->place_of[placed + i];
+
+		to->now[at] = s->now;
+		if (s->weighed)
+			set_bit(to->weighed_bits, at);
+		if (i < from->rates_room && rate_any(&from->rates_came[i].sum))
+			put_rate(to, at, &from->rates_came[i]);
+	}
+}
+
+/* The places of `to` become those of `c`. */
+static void take_places(struct columns *c, const struct columns *to)
+{
+	release_places(c);
+	slots_drop(c->slots);
+	c->slots = to->slots;
+	c->place_of = to->place_of;
+	c->first = to->first;
+	c->now = to->now;
+	c->weighed_bits = to->weighed_bits;
+	c->rate = to->rate;
+	c->rated_bits = to->rated_bits;
+	c->base = to->base;
 	c->slot_count = 0;
+	COLUMNS_TRIM(c->slots_came, c->slot_room);
+	free(c->rates_came);
+	c->rates_came = NULL;
+	c->rates_room = 0;
+}
+
+static void place_slots(struct columns *c, const struct skeleton *was, const uint32_t *moved)
+{
+	struct columns to = { .slots = all_slots(c, was, moved) };
+
+	find_places(&to, c->skeleton->stacks);
+	make_room(&to, c);
+	move_slots(&to, c);
+	take_places(c, &to);
+}
+
+static void grow_skeleton(struct columns *c, uint32_t **moved)
+{
+	struct skeleton *s = skeleton_new(c->skeleton, c->nodes_came, (uint32_t)c->node_count,
+					  c->is_stack, moved);
+
+	idmap_copy(&s->ids, &c->node_ids);
+	for (size_t i = 0; i < c->proven_count; i++)
+		set_bit(s->by_pointer_bits, s->node_of[c->proven_came[i]]);
+	c->skeleton = s;
+	c->node_count = c->proven_count = 0;
+	c->moved = false;
+	COLUMNS_TRIM(c->nodes_came, c->node_room);
 }
 
 bool columns_settle(struct columns *c)
 {
 	struct skeleton *was = c->skeleton;
 	bool another = c->node_count || c->moved;
+	uint32_t *moved = NULL;
 
 	if (!another && !c->slot_count)
 		return false;
 	if (another)
-		c->skeleton =
-			skeleton_new(was, c->nodes_came, (uint32_t)c->node_count, c->is_stack);
-	c->node_count = 0;
-	c->moved = false;
-	place_slots(c, was);
-	TRIM(c->nodes_came, c->node_room);
-	TRIM(c->slots_came, c->slot_room);
+		grow_skeleton(c, &moved);
+	place_slots(c, was, moved);
+	free(moved);
 	if (another)
 		skeleton_drop(was);
 	return another;
@@ -183,80 +246,78 @@ bool columns_settle(struct columns *c)
 void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
 {
 	struct skeleton *was = c->skeleton;
+	uint32_t *moved;
 
-	c->skeleton = skeleton_ranked(was, rank, ranks);
-	place_slots(c, was);
+	c->skeleton = skeleton_ranked(was, rank, ranks, &moved);
+	place_slots(c, was, moved);
+	free(moved);
 	skeleton_drop(was);
 }
 
-/* --- batches */
+/* --- the same paths for another instant */
 
-void heap_batch_release(struct heap_batch *b)
+static void *copy_of(const void *list, size_t bytes)
 {
-	for (size_t i = 0; i < b->expired_count; i++)
-		free(b->expired[i].entries);
-	free(b->expired);
-	free(b->nodes);
-	free(b->slots);
-	free(b->counts);
-	free(b->rates);
-	*b = (struct heap_batch){ 0 };
+	void *to = xmalloc(bytes);
+
+	memcpy(to, list, bytes);
+	return to;
 }
 
-/* Slots lie anywhere in memory. */
-static void take_counts(struct columns *c, const struct heap_batch *b)
+static void adopt_ids(struct idmap *to, const struct idmap *from)
 {
-	for (size_t i = 0; i < b->count_count; i++) {
-		if (i + AHEAD < b->count_count)
-			__builtin_prefetch(&c->place_of[b->counts[i + AHEAD].slot]);
-		if (i + AHEAD / 2 < b->count_count)
-			__builtin_prefetch(&c->now[c->place_of[b->counts[i + AHEAD / 2].slot]], 1);
-		columns_count(c, b->counts[i].slot, &b->counts[i].now, b->counts[i].weighed);
-	}
+	idmap_release(to);
+	idmap_copy(to, from);
 }
 
-static void take_rates(struct columns *c, const struct rate_entry *list, size_t count, bool add)
+/* The first `count` of both have the same ids in the same order. */
+static bool same_ids(const struct idmap *a, const struct idmap *b, uint32_t count)
 {
-	if (count && !c->rate) {
-		c->rate = xcalloc(c->slots + 1ul, sizeof *c->rate);
-		c->rated_bits = xcalloc(c->slots / 64 + 1ul, sizeof *c->rated_bits);
-	}
-	for (size_t i = 0; i < count; i++) {
-		if (i + AHEAD < count)
-			__builtin_prefetch(&c->place_of[list[i + AHEAD].slot]);
-		if (i + AHEAD / 2 < count)
-			__builtin_prefetch(&c->rate[c->place_of[list[i + AHEAD / 2].slot]], 1);
-		uint32_t at = c->place_of[list[i].slot];
-		struct rate r = { list[i].bytes, list[i].blocks, list[i].freed };
+	uint32_t end = a->end < b->end ? a->end : b->end, found = 0;
 
-		if (add)
-			rate_add(&c->rate[at], &r);
-		else
-			c->rate[at] = rate_sub(&c->rate[at], &r);
-		if (rate_any(&c->rate[at]))
-			c->rated_bits[at / 64] |= 1ull << at % 64;
-		else
-			c->rated_bits[at / 64] &= ~(1ull << at % 64);
+	for (uint32_t id = 0; id < end && found < count; id++) {
+		uint32_t x = idmap_get(a, id);
+
+		if (x >= count)
+			continue;
+		if (idmap_get(b, id) != x)
+			return false;
+		found++;
 	}
+	return found == count;
 }
 
-void columns_take(struct columns *c, struct heap_batch *b)
+static bool begin_alike(const struct columns *a, const struct columns *b)
 {
-	for (size_t i = 0; i < b->node_count; i++)
-		columns_add_node(c, b->nodes[i].parent, b->nodes[i].location, b->nodes[i].id,
-				 b->nodes[i].by_pointer);
-	for (size_t i = 0; i < b->slot_count; i++)
-		columns_add_slot(c, b->slots[i].node, b->slots[i].epoch);
-	columns_settle(c);
-	take_counts(c, b);
-	take_rates(c, b->rates, b->rate_count, true);
-	for (size_t i = 0; i < b->expired_count; i++) {
-		take_rates(c, b->expired[i].entries, b->expired[i].count, false);
-		free(b->expired[i].entries);
-	}
-	b->node_count = b->slot_count = b->count_count = b->rate_count = b->expired_count = 0;
-	TRIM(b->nodes, b->node_room);
-	TRIM(b->slots, b->slot_room);
-	TRIM(b->counts, b->count_room);
-	TRIM(b->rates, b->rate_room);
+	uint32_t nodes =
+		a->skeleton->nodes < b->skeleton->nodes ? a->skeleton->nodes : b->skeleton->nodes;
+	uint32_t slots = a->slots->count < b->slots->count ? a->slots->count : b->slots->count;
+
+	return a->slots == b->slots || (same_ids(&a->node_ids, &b->node_ids, nodes) &&
+					same_ids(&a->slot_ids, &b->slot_ids, slots));
+}
+
+bool columns_adopt(struct columns *c, const struct columns *from)
+{
+	uint32_t count = from->slots->count, nodes = from->skeleton->nodes;
+	struct columns to = { .slots = from->slots };
+
+	if (!begin_alike(c, from))
+		return false;
+	if (c->slots == from->slots || c->skeleton->nodes > nodes || c->slots->count > count)
+		return true;
+	slots_hold(to.slots);
+	to.place_of = copy_of(from->place_of, (count + 1ul) * sizeof *to.place_of);
+	to.first = copy_of(from->first, (from->skeleton->stacks + 1ul) * sizeof *to.first);
+	make_room(&to, c);
+	move_slots(&to, c);
+	take_places(c, &to);
+	skeleton_drop(c->skeleton);
+	c->skeleton = skeleton_hold(from->skeleton);
+	adopt_ids(&c->node_ids, &from->node_ids);
+	adopt_ids(&c->slot_ids, &from->slot_ids);
+	GROW(c->is_stack, c->stack_room, nodes / 64 + 1ul);
+	memcpy(c->is_stack, from->is_stack, (nodes / 64 + 1ul) * sizeof *c->is_stack);
+	GROW(c->sampled_bits, c->sampled_room, count / 64 + 1ul);
+	return true;
 }

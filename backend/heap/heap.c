@@ -85,20 +85,18 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 
 static struct heap_rates *new_rates(const struct columns *c)
 {
-	uint32_t stacks = c->skeleton->stacks, k = 0, most = 0;
+	uint32_t stacks = c->skeleton->stacks, k = 0;
 
-	for (uint32_t i = 0; c->rate && i <= c->slots / 64; i++)
-		most += (uint32_t)__builtin_popcountll(c->rated_bits[i]);
-	if (!most)
+	if (!c->rated || !c->rate)
 		return NULL;
-	struct heap_rates *r = heap_rates_new(stacks, most < stacks ? most : stacks);
-	for (uint32_t i = 0; i <= c->slots / 64; i++)
+	struct heap_rates *r = heap_rates_new(stacks, c->rated < stacks ? c->rated : stacks);
+	for (uint32_t i = 0; i <= c->slots->count / 64; i++)
 		for (uint64_t left = c->rated_bits[i]; left; left &= left - 1) {
 			uint32_t at = i * 64 + (uint32_t)__builtin_ctzll(left);
 
 			while (c->first[k + 1] <= at)
 				k++;
-			heap_rates_put(r, k, &c->rate[at]);
+			heap_rates_put(r, k, &c->rate[at].sum);
 		}
 	return heap_rates_end(r, stacks);
 }
@@ -109,6 +107,7 @@ struct heap *heap_new(const struct columns *c, const struct base *base)
 
 	atomic_init(&h->users, 1);
 	h->skeleton = skeleton_hold(c->skeleton);
+	h->slots = slots_hold(c->slots);
 	h->sums = new_sums(c);
 	h->changes = base ? new_changes(c, base) : NULL;
 	h->rates = new_rates(c);
@@ -150,6 +149,7 @@ void heap_drop(struct heap *h)
 	if (!h || !users_drop(&h->users))
 		return;
 	skeleton_drop(h->skeleton);
+	slots_drop(h->slots);
 	if (users_drop(&h->sums->users)) {
 		room_give(h->sums->sum);
 		free(h->sums->estimate_bits);

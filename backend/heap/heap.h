@@ -62,6 +62,7 @@ struct heap {
 	atomic_uint users;
 	uint64_t interval; /* of the changes; what it means is the maker's */
 	struct skeleton *skeleton;
+	struct slots *slots; /* NULL: its amounts are by stack alone (a union, a part) */
 	struct sums *sums;
 	struct changes *changes;  /* NULL: since the start */
 	struct heap_rates *rates; /* NULL: nothing moves */

@@ -84,6 +84,7 @@ static struct heap *same_amounts(const struct heap *h)
 	atomic_init(&to->users, 1);
 	to->interval = h->interval;
 	to->skeleton = skeleton_hold(h->skeleton);
+	to->slots = h->slots ? slots_hold(h->slots) : NULL;
 	to->sums = h->sums;
 	users_hold(&h->sums->users);
 	if ((to->changes = h->changes))

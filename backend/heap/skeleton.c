@@ -105,7 +105,7 @@ static struct skeleton *new_of(uint32_t nodes)
 }
 
 struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *list,
-			      uint32_t count, const uint64_t *stacks)
+			      uint32_t count, const uint64_t *stacks, uint32_t **moved)
 {
 	struct making m = { .old = old, .list = list, .before = old ? old->nodes : 1 };
 
@@ -118,7 +118,10 @@ struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *
 	for (uint32_t a = 0; a < m.all; a++)
 		s->node_of[a] = m.place[number_of(&m, a)];
 	number_stacks(s, stacks);
-	free(m.place);
+	if (moved)
+		*moved = m.place;
+	else
+		free(m.place);
 	free(m.next);
 	return s;
 }
@@ -177,7 +180,8 @@ static uint32_t *ranked_places(const struct skeleton *s, const uint32_t *list)
 	return place;
 }
 
-struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks)
+struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks,
+				 uint32_t **moved)
 {
 	uint32_t *list = by_rank(s, rank, ranks), *place = ranked_places(s, list);
 	struct skeleton *to = new_of(s->nodes);
@@ -200,8 +204,9 @@ struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank,
 			stacks[a / 64] |= 1ull << a % 64;
 	}
 	number_stacks(to, stacks);
+	idmap_copy(&to->ids, &s->ids);
 	free(stacks);
-	free(place);
+	*moved = place;
 	return to;
 }
 
@@ -220,6 +225,7 @@ void skeleton_drop(struct skeleton *s)
 	free(s->location);
 	free(s->id);
 	free(s->node_of);
+	idmap_release(&s->ids);
 	free(s->stack_bits);
 	free(s->by_pointer_bits);
 	free(s->stacks_before);

@@ -109,7 +109,7 @@ void union_settle(struct heap_union *u)
 
 	if (is_settled(u))
 		return;
-	u->skeleton = skeleton_new(was, u->node + before, u->nodes - before, u->stack_bits);
+	u->skeleton = skeleton_new(was, u->node + before, u->nodes - before, u->stack_bits, NULL);
 	skeleton_drop(was);
 }
 

@@ -15,6 +15,7 @@
 #include "base/child.h"
 #include "link/watch_state.h"
 #include "link/thin/thin.h"
+#include "model/columns.h"
 #include "query/expected.h"
 #include "session/key.h"
 
@@ -89,6 +90,7 @@ static _Noreturn void child(const struct watch *w, uint64_t resume, int fd)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	child_begin(fd);
+	model_forked(w->in.model);
 	uint8_t *blocks = make(w, resume, &len);
 	for (size_t at = 0; at < len;) {
 		ssize_t n = write(fd, blocks + at, len - at);
@@ -193,6 +195,8 @@ void keys_end(struct watch *w)
 {
 	size_t len;
 	bool lost = drop_child(w); /* it was due, and still is */
+	if (recorder_open(&w->keep))
+		model_columns(w->in.model); /* no worker has half of them */
 
 	if (recorder_open(&w->keep) && !w->keep.of) /* else it is of more than this stream */
 		session_thin_stop(recorder_writer(&w->keep));

@@ -11,7 +11,7 @@
  * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
  *
  * All of it is done in slices of the loop, and each step of a slice is small: some heads of blocks
- * to find the key frames, a block of a key frame, some call paths, a frame. Between two steps the
+ * to find the key frames, a block of a key frame, a frame. Between two steps the
  * way may end, or lead elsewhere.
  */
 #include "link/replay.h"
@@ -23,11 +23,9 @@
 #include <stdlib.h>
 
 #define SLICE_NS 8000000u
-#define SEED_STEPS 1024u
 #define HEADS 256u        /* of a step */
 #define WORK_A_LOOK 1000u /* at the clock; a unit takes about a microsecond */
 #define BYTES_A_UNIT 256u /* of a frame */
-#define PATHS_A_UNIT 4u   /* call paths that are entered */
 #define FEW_TICKS 3u      /* are applied one by one */
 
 enum stage {
@@ -279,10 +277,8 @@ static int make_ready(struct replay *p)
 {
 	if (!p->making || p->seeded || !model_program(p->making))
 		return 1;
-	p->work += SEED_STEPS / PATHS_A_UNIT;
-	int rc = model_seed(p->making, p->now, SEED_STEPS, &p->problem);
-	p->seeded = rc == 1;
-	return rc;
+	p->seeded = !model_seed(p->making, p->now, &p->problem);
+	return p->seeded ? 1 : -1;
 }
 
 /* At a mark: from the last tick before to the mark itself, which no later tick goes on from. */
@@ -319,17 +315,14 @@ static void arrive(struct replay *p)
 		return;
 	}
 	/* The stream went on meanwhile. */
-	while (model_seed(made, p->now, SIZE_MAX, &none) == 0)
-		;
+	model_seed(made, p->now, &none);
 	show(p, made);
 }
 
 static int step(struct replay *p)
 {
-	if (p->recalls) {
-		p->work += SEED_STEPS / PATHS_A_UNIT;
-		return model_recall(p->making, p->now, p->kept, SEED_STEPS, &p->problem);
-	}
+	if (p->recalls)
+		return model_recall(p->making, p->now, p->kept, &p->problem) ? -1 : 1;
 	if (p->stage != PLAYING)
 		return p->stage == FINDING ? find(p) : unpack(p);
 	int rc = make_ready(p);

@@ -261,8 +261,7 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 
 	while ((rc = watch_ready(w, err)) == 0) {
 		/* a slow link is no reason to give up while the state still grows */
-		uint64_t got =
-			model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
+		uint64_t got = model_arrivals(w->in.model);
 		if (got != seen)
 			end = now_ns() + timeout_ms * 1000000ull;
 		seen = got;

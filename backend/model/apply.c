@@ -7,6 +7,7 @@
  * checked before anything is written.
  */
 #include "model/bulk.h"
+#include "model/columns.h"
 #include "model/internal.h"
 #include "model/restore.h"
 
@@ -30,6 +31,7 @@ static void resume(struct model *m)
 
 static int apply_hello(struct model *m, const struct event *e, struct err *err)
 {
+	struct heap_event epoch = { .type = HEAP_EPOCH, .number = e->u.hello.first_epoch };
 	bool same = m->hello && program_same(&m->program, e);
 
 	if (m->tick.bulk.merge && model_bulk_end(m, err)) /* so many ticks were of the old link */
@@ -42,106 +44,116 @@ static int apply_hello(struct model *m, const struct event *e, struct err *err)
 		m->interval.base_wanted = m->interval.until_wanted = 0;
 	}
 	program_take(&m->program, e);
-	tick_sum_inherited(m);
 	m->hello = true;
-	return 0;
+	return maker_put(m, &epoch, err); /* an older memtop's key frame had none */
 }
 
 static int apply_node(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.node.id, module = e->u.node.module;
-	struct node *parent = node_by_id(&m->trie, e->u.node.parent);
 
-	if (id == 0 || id >= MTW_NODES_MAX || !parent)
-		return err_set(
-			err, 3,
-			"stream: node %u has the parent %u, which was never named; connect again",
-			id, e->u.node.parent);
 	if (module != NO_ID && !modules_know(&m->modules, module))
 		return err_set(
 			err, 3,
 			"stream: node %u lies in module %u, which was never named; connect again",
 			id, module);
-	struct node *n = node_by_id(&m->trie, id);
-	uint8_t kind = e->u.node.kind & 15;
-	if (n) {
-		if (n->parent == parent->index &&
-		    n->location == locations_find(&m->locations, module, e->u.node.offset, kind))
-			return 0;
-		return err_set(err, 3,
-			       "stream: node %u was named twice, differently; connect again", id);
-	}
-	if (parent->depth == NODE_DEPTH_MAX)
-		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id,
-			       parent->depth);
-	uint32_t location =
-		locations_enter(&m->locations, &m->quota, module, e->u.node.offset, kind, err);
-	if (location == NO_ID || quota_take(&m->quota, sizeof *n, err))
-		return -1;
-	n = trie_new_node(&m->trie, &m->quota, id);
-	n->depth = (parent->depth + 1u) & 0xffffffu;
-	n->parent = parent->index;
-	n->next_sibling = parent->first_child;
-	parent->first_child = n->index;
-	n->location = location;
-	if (kind == MTW_NODE_TRUNCATED)
-		trie_truncated(&m->trie, id);
-	return 0;
+	uint32_t location = locations_enter(&m->locations, &m->quota, module, e->u.node.offset,
+					    e->u.node.kind & 15, err);
+	m->arrivals++;
+	return location == NO_ID ? -1
+				 : maker_put(m,
+					     &(struct heap_event){ .type = HEAP_NODE,
+								   .id = id,
+								   .of = e->u.node.parent,
+								   .number = location },
+					     err);
 }
 
 static int apply_slot(struct model *m, const struct event *e, struct err *err)
 {
-	uint32_t id = e->u.slot.id;
-	struct node *node = node_by_id(&m->trie, e->u.slot.node);
-	struct slot *s = slot_by_id(&m->trie, id);
-
-	if (id == 0 || id >= MTW_SLOTS_MAX || !node)
-		return err_set(
-			err, 3,
-			"stream: slot %u belongs to node %u, which was never named; connect again",
-			id, e->u.slot.node);
-	if (s) {
-		if (s->node == node->index && s->epoch == e->u.slot.epoch)
-			return 0;
-		return err_set(err, 3,
-			       "stream: slot %u was named twice, differently; connect again", id);
-	}
 	if (e->u.slot.epoch > UINT32_MAX)
 		return err_set(
 			err, 3,
 			"stream: slot %u is of epoch %llu, which is out of range; connect again",
-			id, (unsigned long long)e->u.slot.epoch);
-	if (quota_take(&m->quota, sizeof *s, err))
-		return -1;
-	s = trie_new_slot(&m->trie, &m->quota, id);
-	s->node = node->index;
-	s->epoch = (uint32_t)e->u.slot.epoch;
-	s->next_of_node = node->first_slot;
-	node->first_slot = m->trie.slot_count - 1;
-	return 0;
+			e->u.slot.id, (unsigned long long)e->u.slot.epoch);
+	m->arrivals++;
+	return maker_put(m,
+			 &(struct heap_event){ .type = HEAP_SLOT,
+					       .id = e->u.slot.id,
+					       .of = e->u.slot.node,
+					       .number = e->u.slot.epoch },
+			 err);
+}
+
+static int apply_counts(struct model *m, const struct event *e, struct err *err)
+{
+	m->mid_tick = true;
+	return maker_put(m,
+			 &(struct heap_event){ .type = HEAP_COUNTS,
+					       .id = e->u.counts.slot,
+					       .t = e->u.counts.now },
+			 err);
 }
 
 static int apply_weighed(struct model *m, const struct event *e, struct err *err)
 {
-	uint32_t index = idmap_get(&m->trie.slot_ids, e->u.weighed.slot);
-
-	if (index == NO_ID)
-		return err_set(err, 3,
-			       "stream: slot %u is weighed, and was never named; connect again",
-			       e->u.weighed.slot);
-	tick_weigh(m, index, e->u.weighed.sample != 0);
-	return 0;
+	m->mid_tick = true;
+	return maker_put(m,
+			 &(struct heap_event){ .type = HEAP_WEIGHED,
+					       .id = e->u.weighed.slot,
+					       .on = e->u.weighed.sample != 0 },
+			 err);
 }
 
 static int apply_proven(struct model *m, const struct event *e, struct err *err)
 {
-	struct node *n = node_by_id(&m->trie, e->u.proven.node);
+	return maker_put(m, &(struct heap_event){ .type = HEAP_PROVEN, .id = e->u.proven.node },
+			 err);
+}
 
-	if (!n || !n->index)
-		return err_set(err, 3,
-			       "stream: node %u is proven, and was never named; connect again",
-			       e->u.proven.node);
-	trie_proven(&m->trie, n);
+/* A cell names a slot, of which the columns know. */
+static int check_cell(struct model *m, const struct event *e, struct err *err)
+{
+	return maker_put(m,
+			 &(struct heap_event){ .type = HEAP_CELL,
+					       .id = e->u.mark_live.slot,
+					       .number = e->u.mark_live.mark,
+					       .on = e->type == MTW_SAMPLE_LIVE },
+			 err);
+}
+
+static int put_peak(struct model *m, uint8_t type, const struct event *e, struct err *err)
+{
+	return maker_put(m,
+			 &(struct heap_event){ .type = type,
+					       .id = e->u.peak.slot,
+					       .t = type == HEAP_PEAK_WHOLE ? e->u.peak.sum
+									    : e->u.peak.then },
+			 err);
+}
+
+static int apply_peak(struct model *m, const struct event *e, struct err *err)
+{
+	struct peak_said *x = &m->peak;
+	uint32_t flags = e->u.peak.flags;
+
+	if (flags & MTW_PART_FIRST) {
+		x->serial = e->u.peak.serial;
+		x->coming = true;
+		if (put_peak(m, HEAP_PEAK, e, err))
+			return -1;
+	}
+	if (e->u.peak.serial != x->serial) /* its first part was not seen */
+		return 0;
+	if (e->u.peak.slot && put_peak(m, HEAP_PEAK_CELL, e, err))
+		return -1;
+	if (!(flags & MTW_PART_LAST))
+		return 0;
+	x->coming = false;
+	if (put_peak(m, HEAP_PEAK_WHOLE, e, err))
+		return -1;
+	x->whole = true;
+	x->at = (struct peak_instant){ e->u.peak.time_ns, e->u.peak.sum };
 	return 0;
 }
 
@@ -189,8 +201,8 @@ static int apply_tick(struct model *m, const struct event *e, struct err *err)
 	instants_tick(&m->instants, e->u.tick.time_ns, e->u.tick.flags);
 	if (m->resuming && !(e->u.tick.flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return 0; /* what is shown stays until the new state is complete */
-	(m->tick.bulk.on ? bulk_tick : tick_apply)(m, e->u.tick.time_ns, e->u.tick.flags);
-	return 0;
+	return (m->tick.bulk.merge ? bulk_tick : tick_apply)(m, e->u.tick.time_ns, e->u.tick.flags,
+							     err);
 }
 
 static void apply_notice(struct model *m, const struct event *e)
@@ -226,11 +238,18 @@ static int apply_mark(struct model *m, const struct event *e, struct err *err)
 static int apply_mark_cell(struct model *m, const struct event *e, struct err *err)
 {
 	bool anew;
-	int rc = marks_cell(&m->marks, &m->quota, &m->trie, e, m->resuming, &anew, err);
+	int rc = marks_cell(&m->marks, &m->quota, e, m->resuming, &anew, err);
 
 	if (anew)
 		interval_unsettle(m, e->u.mark_live.mark);
-	return rc;
+	return rc > 0 ? check_cell(m, e, err) : rc;
+}
+
+static int apply_sample_cell(struct model *m, const struct event *e, struct err *err)
+{
+	int rc = samples_cell(&m->samples, &m->quota, e, m->resuming, err);
+
+	return rc > 0 ? check_cell(m, e, err) : rc;
 }
 
 static int apply_scan_thread(struct model *m, const struct event *e, struct err *err)
@@ -258,16 +277,17 @@ static int apply_cohorts(struct model *m, const struct event *e, struct err *err
 	return rc < 0 ? -1 : 0;
 }
 
-static int apply_counts(struct model *m, const struct event *e, struct err *err)
+/* Those of which the columns hear: many of them come together. */
+static bool is_of_paths(uint32_t type)
 {
-	if (!m->tick.bulk.on)
-		return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
-	return bulk_counts(m, e->u.counts.slot, &e->u.counts.now, err);
+	return type == MTW_NODES || type == MTW_SLOTS || type == MTW_COUNTS ||
+	       type == MTW_WEIGHED || type == MTW_PROVEN || type == MTW_MARK_LIVE ||
+	       type == MTW_SAMPLE_LIVE || type == MTW_PEAK;
 }
 
 int model_apply(struct model *m, const struct event *e, struct err *err)
 {
-	if (m->tick.bulk.coming_count && e->type != MTW_COUNTS && bulk_take(m, err))
+	if (!is_of_paths(e->type) && maker_take(m, err))
 		return -1;
 	switch (e->type) {
 	case MTW_HELLO: return apply_hello(m, e, err);
@@ -286,10 +306,9 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_MARK: return apply_mark(m, e, err);
 	case MTW_MARK_LIVE: return apply_mark_cell(m, e, err);
 	case MTW_SAMPLES: return samples_apply(&m->samples, &m->quota, e, err);
-	case MTW_SAMPLE_LIVE:
-		return samples_cell(&m->samples, &m->quota, &m->trie, e, m->resuming, err);
+	case MTW_SAMPLE_LIVE: return apply_sample_cell(m, e, err);
 	case MTW_STOPS: m->stops = e->u.stops; return 0;
-	case MTW_PEAK: return peak_apply(&m->peak, &m->quota, &m->trie, e, err);
+	case MTW_PEAK: return apply_peak(m, e, err);
 	case MTW_HISTORY: apply_history(m, e); return 0;
 	case MTW_LOSS: return figures_loss(&m->figures, e, err);
 	case MTW_STACKS: m->figures.effort = e->u.effort; return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * check.c - invariants of the model and of its snapshot, for tests: what the snapshot says of each
- * node is added up here slot by slot.
+ * node is added up here slot by slot and node by node.
  */
 #include "model/columns.h"
 #include "model/internal.h"
@@ -31,76 +31,96 @@ static bool same(const struct plain *a, const struct amounts *b)
 	       !memcmp(&a->rate, &b->rate, sizeof a->rate) && a->sampled == b->sampled;
 }
 
-struct check_moves {
-	const struct model *m;
-	struct plain *of_node;
-};
-
-static void add_move(void *arg, uint32_t slot, const struct change *c)
+static struct plain *plain_of(const struct columns *c, struct plain *of, uint32_t slot)
 {
-	const struct check_moves *x = arg;
-
-	change_add(&x->of_node[slot_by_id(&x->m->trie, slot)->node].change, c);
+	return &of[c->skeleton->node_of_stack[c->slots->stack[slot]]];
 }
 
-static bool own_amounts(const struct model *m, struct plain *of, struct err *err)
+static void own_rates(const struct columns *c, struct plain *of)
 {
-	struct rate *rates = xcalloc(m->trie.slot_count + 1ul, sizeof *rates);
-	struct check_moves x = { m, of };
-
-	rates_add_up(&m->rates, rates);
-	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
-		const struct slot *s = slot_at(&m->trie, i);
-		tally_add(&of[s->node].sum, &s->now);
-		rate_add(&of[s->node].rate, &rates[i]);
-		of[s->node].sampled = node_at(&m->trie, s->node)->self_estimate;
+	for (uint32_t i = 0; i < c->window.count; i++) {
+		const struct window_part *p = window_part(&c->window, i);
+		for (size_t k = 0; k < p->count; k++) {
+			const struct rate_entry *e = &p->entries[k];
+			rate_add(&plain_of(c, of, e->slot)->rate,
+				 &(struct rate){ e->bytes, e->blocks, e->freed });
+		}
 	}
-	free(rates);
-	if (model_between(m, m->interval.base, m->interval.until, add_move, &x))
-		return err_set(err, 125, "model: changes count between marks that cannot say") == 0;
-	return true;
 }
 
-static bool check_nodes(const struct model *m, struct plain *of, struct err *err)
+/* What each slot held at both ends of the interval. */
+static bool own_changes(const struct model *m, const struct columns *c, struct plain *of,
+			struct err *err)
 {
-	const struct heap *h = model_heap(m);
+	uint32_t base = m->interval.base, until = m->interval.until;
+	struct live *from = model_held_at(m, c->slots, base);
+	struct live *to = until ? model_held_at(m, c->slots, until) : NULL;
 
-	for (uint32_t i = m->trie.node_count; i-- > 0;) {
-		const struct node *n = node_at(&m->trie, i);
-		if (n->index != i || idmap_get(&m->trie.node_ids, n->id) != i ||
-		    (i && n->parent >= i))
-			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
-		if (i)
-			add_up(&of[n->parent], &of[i]);
-		if (i >= h->skeleton->nodes)
+	for (uint32_t a = 0; from && a < c->slots->count; a++) {
+		struct live is = to ? to[a] : live_of(columns_now(c, a));
+		struct change x =
+			change_between(from[a].blocks, from[a].bytes, is.blocks, is.bytes);
+		change_add(&plain_of(c, of, a)->change, &x);
+	}
+	bool says = from && (to || !until);
+	free(from);
+	free(to);
+	return says || err_set(err, 125, "model: changes count between marks that cannot say") == 0;
+}
+
+static bool own_amounts(const struct model *m, const struct columns *c, struct plain *of,
+			struct err *err)
+{
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		tally_add(&plain_of(c, of, a)->sum, columns_now(c, a));
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		if (bit_of(c->weighed_bits, c->place_of[a]))
+			plain_of(c, of, a)->sampled = 1;
+	own_rates(c, of);
+	return own_changes(m, c, of, err);
+}
+
+static bool check_nodes(const struct heap *h, const struct skeleton *s, struct plain *of,
+			struct err *err)
+{
+	for (uint32_t n = s->nodes; n-- > 0;) {
+		if (skeleton_find(s, s->id[n]) != n || (n && s->parent[n] >= n))
+			return err_set(err, 125, "model: node %u is misplaced", s->id[n]) == 0;
+		if (n)
+			add_up(&of[s->parent[n]], &of[n]);
+		uint32_t at = skeleton_find(h->skeleton, s->id[n]);
+		if (at == NO_ID)
 			continue; /* it came since the tick */
-		struct amounts got = heap_amounts(h, h->skeleton->node_of[i]);
-		if (!same(&of[i], &got))
+		struct amounts got = heap_amounts(h, at);
+		if (!same(&of[n], &got))
 			return err_set(err, 125, "model: node %u: the snapshot has other sums",
-				       n->id) == 0;
+				       s->id[n]) == 0;
 	}
 	return true;
 }
 
-/* Data beside the nodes and slots must exist exactly while it is needed. */
-static bool check_beside(const struct model *m, struct err *err)
+/* Data beside the nodes and slots. */
+static bool check_beside(const struct model *m, const struct columns *c, struct err *err)
 {
 	struct tally inherited = { 0 };
 
-	for (uint32_t i = 0; i < m->trie.slot_count; i++)
-		if (slot_at(&m->trie, i)->epoch < m->program.first_epoch)
-			tally_add(&inherited, &slot_at(&m->trie, i)->now);
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		if (c->slots->epoch[a] < m->program.first_epoch)
+			tally_add(&inherited, columns_now(c, a));
 	if (memcmp(&inherited, &m->inherited, sizeof inherited))
 		return err_set(err, 125, "model: the sum of inherited slots is wrong") == 0;
-	if (!peak_adds_up(&m->peak))
+	if (!peak_adds_up(&c->peak))
 		return err_set(err, 125, "model: the counters at the peak are not its sum") == 0;
 	return true;
 }
 
 bool model_check(const struct model *m, struct err *err)
 {
-	struct plain *of = xcalloc(m->trie.node_count, sizeof *of);
-	bool ok = own_amounts(m, of, err) && check_nodes(m, of, err) && check_beside(m, err);
+	const struct heap *h = model_heap(m);
+	const struct columns *c = model_columns(m);
+	struct plain *of = xcalloc(c->skeleton->nodes, sizeof *of);
+	bool ok = own_amounts(m, c, of, err) && check_nodes(h, c->skeleton, of, err) &&
+		  check_beside(m, c, err);
 
 	if (ok && m->tick_complete && !m->totals_pending &&
 	    memcmp(&of[0].sum, &m->totals.sum, sizeof of[0].sum))

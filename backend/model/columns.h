@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.h - the model's call paths and counters as the columns of a snapshot (heap/heap.h). Main
- * thread only.
+ * columns.h - the session's call paths and counters (heap/columns.h), and the snapshots of them
+ * (heap/heap.h). Main thread only.
+ *
+ * What the wire says of them waits in a list until something else comes (a tick, say), for they
+ * come by the thousand; then it is taken, and a contradiction is the error of that event. As soon
+ * as so much is looked at that it is worth a thread, a worker takes it with the next snapshot, and
+ * a contradiction is the error of a later event.
  */
 #ifndef MODEL_COLUMNS_H
 #define MODEL_COLUMNS_H
@@ -9,28 +14,35 @@
 #include "heap/heap.h"
 
 struct model;
+struct heap_event;
 
 /* The heap as of the model's last tick, with changes in its interval; of a paced model the last
  * snapshot that is ready, whose `interval` is model_intervals() if its changes are of this one. The
  * same object as long as nothing changes: borrowed until the next event, hold it to keep it. */
 struct heap *model_heap(const struct model *m);
-/* For reports: the columns as they are now, siblings by the rank of their location
- * (columns_rank()), and snapshots of them from then on. Borrowed until the next event. */
+/* The columns as of the last tick, settled; waits for a worker. Borrowed until the next event. */
+const struct columns *model_columns(const struct model *m);
+/* For reports: the same, siblings by the rank of their location (columns_rank()), and snapshots of
+ * them from then on. */
 const struct columns *model_ranked(const struct model *m, const uint32_t *rank, uint32_t ranks);
-/* All of them, settled; columns_release() when done. Nodes arrive as they are dense in the model.
- */
-void model_columns(const struct model *m, struct columns *c);
-/* What each slot held at a mark, by place, in the columns as they lie now; free() it. NULL where
- * model_mark_says() is false. The start (0) held nothing. */
+/* What each slot held at a mark, by place; free() it. NULL where model_mark_says() is false. The
+ * start (0) held nothing. */
 struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark);
+/* The same by order of arrival. */
+struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark);
+/* What was born and gone since slots held this, by order of arrival; those past `count` held
+ * nothing. As of the last tick that a worker took; false: it is at work. */
+bool model_since(const struct model *m, const struct live *held, uint32_t count,
+		 struct change *sum);
 
 /* --- for the model */
 
-/* A slot (dense) has other counters. */
-void columns_follow(struct model *m, uint32_t slot);
-/* It allocated, or freed, in the window of all rates; those entries left it, which are taken. */
-void columns_rate(struct model *m, uint32_t slot, const struct rate *rate);
-void columns_expire(struct model *m, struct rate_entry *entries, size_t count);
-void columns_forget(struct model *m);
+void maker_init(struct model *m);
+void maker_release(struct model *m);
+int maker_put(struct model *m, const struct heap_event *e, struct err *err);
+/* Takes what waits, unless a worker will. -1 and *err: one of it, or of what a worker took. */
+int maker_take(struct model *m, struct err *err);
+/* All of it is in the columns, and no worker has them. False: it has. */
+bool maker_idle(struct model *m);
 
 #endif

@@ -9,7 +9,7 @@
  *
  * Only a model between two ticks can be written, and only while nothing arrives in parts.
  */
-#include "model/history/history.h"
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -23,6 +23,7 @@ struct dump {
 	uint8_t *room;             /* of both: */
 	struct mtw_out head, body; /* a frame's fields; its entries, with the count before them */
 	uint64_t count, last;      /* entries; the id before */
+	uint32_t *slot_ids;        /* by order of arrival */
 	int rc;
 };
 
@@ -209,63 +210,64 @@ static void put_modules(struct dump *d, const struct model *m)
 	}
 }
 
-static void put_node(struct dump *d, const struct model *m, const struct node *n)
+static void put_node(struct dump *d, const struct model *m, const struct skeleton *s, uint32_t n)
 {
-	const struct location *at = model_place(m, n);
+	const struct location *at = model_location(m, s->location[n]);
 
-	begin_entry(d, n->id);
+	begin_entry(d, s->id[n]);
 	mtw_put(&d->body, at->kind);
-	mtw_put(&d->body, node_at(&m->trie, n->parent)->id);
+	mtw_put(&d->body, s->id[s->parent[n]]);
 	if (at->kind <= MTW_NODE_SIGNAL)
 		mtw_put(&d->body, at->module);
 	mtw_put(&d->body, at->offset);
 }
 
-static void put_paths(struct dump *d, const struct model *m)
+static void put_paths(struct dump *d, const struct model *m, const struct skeleton *s)
 {
-	for (uint32_t i = 1; i < m->trie.node_count; i++) {
-		put_node(d, m, node_at(&m->trie, i));
+	for (uint32_t a = 1; a < s->nodes; a++) {
+		put_node(d, m, s, s->node_of[a]);
 		put_full_batch(d, MTW_NODES);
 	}
 	put_batch(d, MTW_NODES);
-	for (uint32_t i = 1; i < m->trie.node_count; i++) {
-		if (!node_at(&m->trie, i)->by_pointer)
+	for (uint32_t a = 1; a < s->nodes; a++) {
+		if (!bit_of(s->by_pointer_bits, s->node_of[a]))
 			continue;
-		begin_entry(d, node_at(&m->trie, i)->id);
+		begin_entry(d, s->id[s->node_of[a]]);
 		mtw_put(&d->body, MTW_BY_POINTER);
 		put_full_batch(d, MTW_PROVEN);
 	}
 	put_batch(d, MTW_PROVEN);
 }
 
-static void put_slots(struct dump *d, const struct model *m)
+static void put_slots(struct dump *d, const struct columns *c)
 {
-	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
-		const struct slot *s = slot_at(&m->trie, i);
-		begin_entry(d, s->id);
-		mtw_put(&d->body, node_at(&m->trie, s->node)->id);
-		mtw_put(&d->body, s->epoch);
+	const struct skeleton *s = c->skeleton;
+
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		begin_entry(d, d->slot_ids[a]);
+		mtw_put(&d->body, s->id[s->node_of_stack[c->slots->stack[a]]]);
+		mtw_put(&d->body, c->slots->epoch[a]);
 		put_full_batch(d, MTW_SLOTS);
 	}
 	put_batch(d, MTW_SLOTS);
-	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
-		if (!slot_at(&m->trie, i)->sampled)
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		if (!bit_of(c->sampled_bits, a))
 			continue;
-		begin_entry(d, slot_at(&m->trie, i)->id);
+		begin_entry(d, d->slot_ids[a]);
 		mtw_put(&d->body, 1);
 		put_full_batch(d, MTW_WEIGHED);
 	}
 	put_batch(d, MTW_WEIGHED);
 }
 
-static void put_counts(struct dump *d, const struct model *m)
+static void put_counts(struct dump *d, const struct columns *c)
 {
-	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
-		const struct slot *s = slot_at(&m->trie, i);
-		if (!(s->now.alloc_blocks | s->now.alloc_bytes))
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		const struct tally *now = columns_now(c, a);
+		if (!(now->alloc_blocks | now->alloc_bytes))
 			continue;
-		begin_entry(d, s->id);
-		put_tally(&d->body, &s->now);
+		begin_entry(d, d->slot_ids[a]);
+		put_tally(&d->body, now);
 		put_full_batch(d, MTW_COUNTS);
 	}
 	put_batch(d, MTW_COUNTS);
@@ -366,24 +368,25 @@ static void put_stops(struct dump *d, const struct stops *x)
 	put_entries(d, MTW_STOPS);
 }
 
-static void put_peak(struct dump *d, const struct model *m)
+static void put_peak(struct dump *d, const struct model *m, const struct columns *c)
 {
-	const struct peak *x = &m->peak;
 	uint32_t flags = MTW_PART_FIRST;
-	size_t i = 0;
+	struct peak_at at = { 0 };
+	struct peak_cell cell;
+	bool more = peak_next(&c->peak, &at, &cell);
 
-	while (x->whole && !(flags & MTW_PART_LAST)) {
-		for (; i < x->room && d->count < BATCH; i++) {
-			if (!(x->then[i].alloc_blocks | x->then[i].alloc_bytes))
+	while (m->peak.whole && !(flags & MTW_PART_LAST)) {
+		for (; more && d->count < BATCH; more = peak_next(&c->peak, &at, &cell)) {
+			if (!(cell.then.alloc_blocks | cell.then.alloc_bytes))
 				continue;
-			begin_entry(d, slot_at(&m->trie, (uint32_t)i)->id);
-			put_tally(&d->body, &x->then[i]);
+			begin_entry(d, d->slot_ids[cell.slot]);
+			put_tally(&d->body, &cell.then);
 		}
-		flags |= i == x->room ? MTW_PART_LAST : 0;
-		put(d, x->serial);
+		flags |= more ? 0 : MTW_PART_LAST;
+		put(d, m->peak.serial);
 		put(d, flags);
-		put(d, x->at.time_ns);
-		put_tally(&d->head, &x->at.sum);
+		put(d, m->peak.at.time_ns);
+		put_tally(&d->head, &m->peak.at.sum);
 		put_entries(d, MTW_PEAK);
 		flags &= ~MTW_PART_FIRST;
 	}
@@ -543,25 +546,26 @@ static void put_window_threads(struct dump *d, const struct model *m, const stru
 		put_entries(d, MTW_S_WINDOW_THREADS);
 }
 
-static void put_window(struct dump *d, const struct model *m)
+static void put_window(struct dump *d, const struct model *m, const struct columns *c)
 {
 	for (size_t i = 0; i < m->rates.count; i++) {
-		const struct rate_part *p = rates_part(&m->rates, i);
+		const struct rate_part *head = rates_part(&m->rates, i);
+		const struct window_part *p = window_part(&c->window, (uint32_t)i);
 		size_t at = 0;
 		do {
-			put(d, p->begin_ns);
-			put_tally(&d->head, &p->before);
+			put(d, head->begin_ns);
+			put_tally(&d->head, &head->before);
 			put(d, at != 0);
 			for (; at < p->count && d->count < BATCH; at++, d->count++) {
 				const struct rate_entry *e = &p->entries[at];
-				mtw_put(&d->body, slot_at(&m->trie, e->slot)->id);
+				mtw_put(&d->body, d->slot_ids[e->slot]);
 				mtw_put(&d->body, e->blocks);
 				mtw_put(&d->body, e->bytes);
 				mtw_put(&d->body, e->freed);
 			}
 			put_entries(d, MTW_S_WINDOW);
 		} while (at < p->count);
-		put_window_threads(d, m, p);
+		put_window_threads(d, m, head);
 	}
 }
 
@@ -586,7 +590,7 @@ int model_dump_end(const struct model *m,
 /* Nothing has arrived in part. */
 static bool is_whole(const struct model *m)
 {
-	bool whole = !m->peak.coming_count && !m->cohorts.begun;
+	bool whole = !m->peak.coming && !m->cohorts.begun;
 
 	for (size_t i = 1; whole && i < m->marks.limit; i++)
 		whole = !mark_in_chain(&m->marks.list[i]) || m->marks.list[i].live_known;
@@ -597,15 +601,17 @@ static bool is_whole(const struct model *m)
 
 bool model_dumps(const struct model *m)
 {
-	return m->hello && m->complete && !m->resuming && !m->tick.bulk.on &&
-	       !m->tick.staged_count && !m->totals_pending && is_whole(m);
+	return m->hello && m->complete && !m->resuming && !m->tick.bulk.on && !m->mid_tick &&
+	       !m->totals_pending && is_whole(m) && maker_idle((struct model *)m);
 }
 
 int model_dump(const struct model *m,
 	       int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
 {
 	struct dump d = { .fn = fn, .arg = arg, .room = xmalloc((size_t)2 * MTW_FRAME_MAX) };
+	const struct columns *c = model_columns(m);
 
+	d.slot_ids = slots_ids(c->slots);
 	start(&d);
 	put_hello(&d, m);
 	put_options(&d, m);
@@ -613,19 +619,20 @@ int model_dump(const struct model *m,
 	put_state(&d, m);
 	put_figures(&d, m);
 	put_modules(&d, m);
-	put_paths(&d, m);
-	put_slots(&d, m);
+	put_paths(&d, m, c->skeleton);
+	put_slots(&d, c);
 	put_series(&d, &m->history.series);
 	put_instants(&d, &m->instants);
 	put_marks(&d, &m->marks);
 	put_stops(&d, &m->stops);
 	put_samples(&d, &m->samples);
-	put_peak(&d, m);
+	put_peak(&d, m, c);
 	put_threads(&d, m);
 	put_scans(&d, m);
-	put_window(&d, m);
-	put_counts(&d, m);
+	put_window(&d, m, c);
+	put_counts(&d, c);
 	put_totals(&d, &m->totals);
+	free(d.slot_ids);
 	free(d.room);
 	return d.rc;
 }

@@ -6,7 +6,7 @@
 #ifndef MODEL_INTERNAL_H
 #define MODEL_INTERNAL_H
 
-#include "heap/columns.h"
+#include "heap/take.h"
 #include "model/state/cohorts.h"
 #include "model/paths/event.h"
 #include "model/interval.h"
@@ -18,26 +18,26 @@
 #include "model/paths/rate.h"
 #include "model/history/history.h"
 #include "model/tick.h"
-#include "model/paths/trie.h"
 
 struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
 };
 
-struct heap_maker;
-struct base_held { /* by slot */
+struct base_held { /* by arrival of slots */
 	struct live *live;
 	uint32_t slots;
 	bool none; /* no such base */
 };
-struct snapshot {                 /* model/columns.c */
-	struct columns *columns;  /* NULL: nobody asked yet. The maker's while it works, as is */
-	struct heap_batch given;  /* ... what it takes in; */
-	struct heap_batch coming; /* this comes next */
-	uint32_t nodes, slots;    /* that the columns have, with what is given and coming */
-	struct worker *maker;     /* NULL: in line */
-	struct heap *heap, *made; /* made: by the maker, while it works */
-	struct base_held from, until; /* rebase: the maker takes them */
+/* Whose the call paths and counters are: model/columns.c. */
+struct maker {
+	struct columns columns;       /* the worker's while it works, as is */
+	struct heap_batch given;      /* ... what it takes in; */
+	struct heap_batch coming;     /* this comes next */
+	struct err err;               /* of what it took; */
+	bool failed;                  /* ... it did not go in */
+	struct worker *worker;        /* NULL: in line */
+	struct heap *heap, *made;     /* made: by the worker, while it works */
+	struct base_held from, until; /* rebase: the worker takes them */
 	bool rebase, changes;
 	/* that the heap is of; given_: the one that is being made; interval: by its generation */
 	uint64_t ticks, given_ticks, resets, given_interval;
@@ -45,6 +45,12 @@ struct snapshot {                 /* model/columns.c */
 	bool complete, based;
 	bool paced;                /* model_set_paced() */
 	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */
+};
+
+struct peak_said {              /* what each slot had is the columns' (heap/peak.h) */
+	struct peak_instant at; /* time_ns, sum; whole alone */
+	bool whole, coming;     /* coming: the next one has not come whole */
+	uint32_t serial;
 };
 
 struct model {
@@ -61,19 +67,21 @@ struct model {
 	bool still;         /* model_set_still() */
 	struct program_end cut_end;
 	uint64_t time_ns, ticks, resets;
-	uint64_t sampled_epoch; /* of the first weighed slot; UINT64_MAX = none */
-	bool estimated;         /* some counted slot is weighed */
-	struct tally inherited; /* sum over the slots of epochs before program.first_epoch */
+	/* as the columns had them last: see there */
+	uint64_t sampled_epoch;
+	bool estimated;
+	struct tally inherited;
+	uint64_t arrivals; /* model_arrivals() */
+	bool mid_tick;     /* counters came since the last tick */
 
 	struct quota quota;
 	struct locations locations;
-	struct trie trie;
 	struct modules modules;
 	struct threads threads;
 	struct marks marks;
 	struct samples samples;
 	struct stops stops;
-	struct peak peak;
+	struct peak_said peak;
 	struct interval interval;
 	struct figures figures;
 	struct options options;
@@ -88,7 +96,7 @@ struct model {
 	struct history history;
 	void (*on_notice)(void *arg, const char *text);
 	void *notice_arg;
-	struct snapshot snapshot;
+	struct maker *maker;
 };
 
 #endif

@@ -6,6 +6,7 @@
  */
 #include "model/interval.h"
 
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -33,11 +34,9 @@ uint64_t model_marks_chain(const struct model *m)
 	return m->marks.chain;
 }
 
-static void walk_start(const struct model *m, struct mark_walk *w)
+static void walk_start(struct mark_walk *w, uint32_t slots)
 {
-	uint32_t slots = m->trie.slot_count;
-
-	if (w->held && w->slots == slots)
+	if (w->held && w->slots >= slots)
 		return;
 	w->held = xrealloc(w->held, (slots + 1u) * sizeof *w->held);
 	memset(w->held + w->slots, 0, (slots + 1u - w->slots) * sizeof *w->held);
@@ -45,20 +44,21 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 }
 
 /* number: passed to fn. epoch: slots born after it were not alive. */
-static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k,
+static bool walk_cells(const struct slots *slots, struct mark_walk *w, const struct mark_cells *k,
 		       uint32_t number, uint64_t epoch, mark_walk_fn fn, void *arg)
 {
 	struct mark_cell c;
 
 	while (cells_next(k, &w->at, &c)) {
-		uint32_t index = idmap_get(&m->trie.slot_ids, c.slot);
-		if (index >= w->slots)
-			continue; /* younger than the walk, and so than the instants */
-		const struct slot *s = slot_at(&m->trie, index);
-		struct live *held = &w->held[index], was = *held;
-		*held = s->epoch > epoch ? (struct live){ 0, 0 }
-					 : (struct live){ c.blocks, c.bytes };
-		if (!fn(arg, number, s, &was, held))
+		uint32_t slot = slots_find(slots, c.slot);
+		if (slot == NO_ID) {
+			w->missed = true;
+			continue;
+		}
+		struct live *held = &w->held[slot], was = *held;
+		*held = slots->epoch[slot] > epoch ? (struct live){ 0, 0 }
+						   : (struct live){ c.blocks, c.bytes };
+		if (!fn(arg, number, slot, &was, held))
 			return false;
 	}
 	w->at = (struct cell_at){ 0 };
@@ -66,28 +66,29 @@ static bool walk_cells(const struct model *m, struct mark_walk *w, const struct 
 	return true;
 }
 
-bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn,
-	       void *arg)
+bool mark_walk(const struct model *m, const struct slots *slots, struct mark_walk *w, uint32_t last,
+	       mark_walk_fn fn, void *arg)
 {
 	static const struct mark_cells none;
 
-	walk_start(m, w);
+	walk_start(w, slots->count);
 	w->mark += !w->mark; /* marks are counted from 1 */
 	while (w->mark <= last && w->mark < m->marks.limit) {
 		const struct mark *k = &m->marks.list[w->mark];
-		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn,
-				arg))
+		if (!walk_cells(slots, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch,
+				fn, arg))
 			return false;
 	}
 	return true;
 }
 
-bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg)
+bool sample_walk(const struct model *m, const struct slots *slots, struct mark_walk *w,
+		 mark_walk_fn fn, void *arg)
 {
-	walk_start(m, w);
+	walk_start(w, slots->count);
 	while (w->mark < m->samples.count) {
 		const struct sample *k = &m->samples.list[w->mark];
-		if (!walk_cells(m, w, &k->cells, k->f.serial, UINT64_MAX, fn, arg))
+		if (!walk_cells(slots, w, &k->cells, k->f.serial, UINT64_MAX, fn, arg))
 			return false;
 	}
 	return true;
@@ -99,39 +100,22 @@ void mark_walk_end(struct mark_walk *w)
 	*w = (struct mark_walk){ 0 };
 }
 
-static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+static bool go_on(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		  const struct live *is)
 {
-	(void)arg, (void)mark, (void)s, (void)was, (void)is;
+	(void)arg, (void)mark, (void)slot, (void)was, (void)is;
 	return true;
 }
 
-/* What each slot held at the mark, by dense index; at the start, nothing. free() it. */
-static struct live *live_at(const struct model *m, uint32_t mark)
+struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark)
 {
 	struct mark_walk w = { 0 };
 
-	walk_start(m, &w);
-	mark_walk(m, &w, mark, go_on, NULL);
+	if (!model_mark_says(m, mark))
+		return NULL;
+	walk_start(&w, s->count);
+	mark_walk(m, s, &w, mark, go_on, NULL);
 	return w.held;
-}
-
-int model_between(const struct model *m, uint32_t from, uint32_t to,
-		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
-{
-	if (!model_mark_says(m, from) || !model_mark_says(m, to))
-		return -1;
-	struct live *a = live_at(m, from), *b = to ? live_at(m, to) : NULL;
-	for (uint32_t i = 0; i < m->trie.slot_count; i++) {
-		const struct slot *s = slot_at(&m->trie, i);
-		struct live is = b ? b[i] : live_of(&s->now);
-		struct change c = change_between(a[i].blocks, a[i].bytes, is.blocks, is.bytes);
-		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
-			fn(arg, s->id, &c);
-	}
-	free(a);
-	free(b);
-	return 0;
 }
 
 /* --- the interval in force */

@@ -12,13 +12,13 @@ struct model *model_new(void)
 	struct model *m = xcalloc(1, sizeof *m);
 
 	m->sampled_epoch = UINT64_MAX;
-	trie_new_node(&m->trie, &m->quota, 0);
+	maker_init(m);
 	return m;
 }
 
 static void reset(struct model *m)
 {
-	columns_forget(m);
+	maker_release(m);
 	program_free(&m->program);
 	options_clear(&m->options);
 	notices_clear(&m->notices);
@@ -28,14 +28,13 @@ static void reset(struct model *m)
 	rss_clear(&m->rss);
 	cohorts_clear(&m->cohorts);
 	instants_clear(&m->instants);
-	trie_clear(&m->trie, &m->quota);
 	locations_clear(&m->locations);
 	tick_clear(m);
 	marks_clear(&m->marks);
 	interval_clear(&m->interval);
 	samples_clear(&m->samples);
 	m->stops = (struct stops){ .count = 0 };
-	peak_clear(&m->peak);
+	m->peak = (struct peak_said){ .whole = false };
 	series_clear(&m->history.series);
 	threads_clear(&m->threads);
 	m->figures = (struct figures){ 0 };
@@ -48,6 +47,7 @@ static void reset(struct model *m)
 	m->time_ns = m->quota.bytes = 0;
 	m->sampled_epoch = UINT64_MAX;
 	m->inherited = (struct tally){ 0 };
+	m->estimated = m->mid_tick = false;
 }
 
 void model_free(struct model *m)
@@ -58,15 +58,14 @@ void model_free(struct model *m)
 	free(m->modules.list);
 	free(m->threads.list);
 	free(m->marks.list);
-	trie_release(&m->trie);
-	tick_release(&m->tick);
+	free(m->maker);
 	free(m);
 }
 
 void model_clear(struct model *m)
 {
 	reset(m);
-	trie_new_node(&m->trie, &m->quota, 0);
+	maker_init(m);
 	m->resets++;
 	m->ticks++;
 }

@@ -4,11 +4,10 @@
  *
  * Only model_apply() changes it, by events that wire/decode.c decoded (live or from a file). An
  * event that contradicts the session (an unknown id, counters that shrink) is an error and leaves
- * the model unchanged. Events between two ticks are held back and take effect together at the tick,
- * so that a reader always sees one consistent state:
- *     totals = sum over slots of counts        (when `complete`)
- * Not here: sums over call paths (model/columns.h makes a snapshot of them), names
- * (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
+ * what the model shows unchanged. Events between two ticks are held back and take effect together
+ * at the tick, so that a reader always sees one consistent state: totals = sum over slots of counts
+ * (when `complete`) Not here: call paths and their counters (model/columns.h has them, and makes
+ * snapshots), names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
  */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H
@@ -26,11 +25,10 @@ int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
  * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program,
- * the modules, nodes and slots of `from` without counters, `steps` of them at a time: 1 = done, 0 =
- * not yet, -1 and *err. model_swap() exchanges the contents of two models: model_ticks()
- * of both moves.
+ * the modules, nodes and slots of `from`; new ones have no counters. model_swap() exchanges the
+ * contents of two models: model_ticks() of both moves.
  */
-int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
+int model_seed(struct model *m, const struct model *from, struct err *err);
 /*
  * model/recall.c: the instants whose heap a model keeps by slot: marks, by id, and the heap's peak.
  * model_kept_at(): the one at exactly that time; NO_ID = none.
@@ -42,8 +40,7 @@ int model_seed(struct model *m, const struct model *from, size_t steps, struct e
 uint32_t model_kept_at(const struct model *m, uint64_t time_ns);
 uint64_t model_kept_time(const struct model *m, uint32_t mark);
 int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, struct err *err);
-int model_recall(struct model *m, const struct model *from, uint32_t mark, size_t steps,
-		 struct err *err);
+int model_recall(struct model *m, const struct model *from, uint32_t mark, struct err *err);
 void model_swap(struct model *a, struct model *b);
 /* Sets the interval to take as soon as its marks have arrived. */
 void model_want_interval(struct model *m, const struct model *as);
@@ -57,7 +54,8 @@ bool model_behind(const struct model *m);
 /* Moves with each snapshot that users wait for, which is made at once: another interval, another
  * program, the first whole state, the end. */
 uint64_t model_awaited(const struct model *m);
-/* In a forked child: snapshots are made anew, in line. */
+/* In a forked child: snapshots are made in line. Before the fork: model_columns(), so that no
+ * worker has half of them. */
 void model_forked(struct model *m);
 
 /*
@@ -70,7 +68,8 @@ int model_bulk_end(struct model *m, struct err *err);
 
 /*
  * model/dump.c: the whole model as frames, for a session's key frame; a new model that is read in
- * bulk takes them. Only while model_dumps(): between two ticks, with nothing there in part.
+ * bulk takes them. Only while model_dumps(): between two ticks, with nothing there in part, and no
+ * worker with half of it: a fork of this moment may do it.
  * model_dump_end() comes last, after frames of the caller's own. fn's result, when it is not 0,
  * ends the writing and is returned.
  */
@@ -91,10 +90,10 @@ const struct totals *model_totals(const struct model *m);
  * since their start. False: not known (yet): an older agent's fork, or a state that is not whole.
  */
 bool model_inherited(const struct model *m, struct tally *sum);
-/* The counters at the heap's peak are known; NULL = the agent has not sent them. Their sum is that
- * of the peak in model_totals(), within a hundredth and its error, or less if it says so. */
+/* The counters at the heap's peak are known (heap/peak.h); NULL = the agent has not sent them.
+ * Their sum is that of the peak in model_totals(), within a hundredth and its error, or less if it
+ * says so. */
 const struct peak_instant *model_peak(const struct model *m);
-struct tally model_peak_of_slot(const struct model *m, uint32_t id);   /* while model_peak() */
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
 /* for a lost link, memtop's own waitpid */
 void model_set_state(struct model *m, uint32_t state, int status, bool known);
@@ -122,19 +121,13 @@ const struct totals *model_coming(const struct model *m);
 uint64_t model_walked(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
-uint32_t model_node_count(const struct model *m);
-const struct node *model_node(const struct model *m, uint32_t id);
+uint64_t model_arrivals(
+	const struct model *m); /* events of call paths: moves while a state comes */
 /* Locations, numbered from 0 in order of arrival; the root's is nowhere: kind 0, no module. */
 uint32_t model_location_count(const struct model *m);
 const struct location *model_location(const struct model *m, uint32_t number);
 /* NO_ID: no node points to it */
 uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind);
-static inline const struct location *model_place(const struct model *m, const struct node *n)
-{
-	return model_location(m, n->location);
-}
-uint32_t model_slot_count(const struct model *m);
-const struct slot *model_slot(const struct model *m, uint32_t id);
 uint32_t model_module_count(const struct model *m);
 const struct module *model_module(const struct model *m, uint32_t id);
 uint32_t model_thread_count(const struct model *m);
@@ -193,9 +186,6 @@ struct rates model_rates(const struct model *m);
 /* What a thread did in the window; false: not known. i < model_thread_count() */
 bool model_thread_rate(const struct model *m, uint32_t i, struct rate *rate);
 
-/* A node's own amount: the sum over its slots. */
-struct tally model_self(const struct model *m, const struct node *n);
-
 /*
  * The interval of changes: from a mark's id, or 0 = start (everything was born), to another's, or 0
  * = now. Snapshots have what was born and gone in it. -1 when a mark is unknown or kept only its
@@ -215,10 +205,6 @@ static inline bool model_diffing(const struct model *m)
 {
 	return model_base(m) || model_until(m);
 }
-/* Changes between any two marks: calls fn for each slot with one. */
-int model_between(const struct model *m, uint32_t from, uint32_t to,
-		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
-
 /* is live known by slot at this mark? 0 = start */
 bool model_mark_says(const struct model *m, uint32_t id);
 /* The newest mark up to which live is known by slot at all marks that keep it. */
@@ -233,14 +219,16 @@ uint64_t model_marks_chain(const struct model *m);
  * mark_walk_end() at any time.
  */
 struct mark_walk {
-	struct live *held;
+	struct live *held; /* by arrival of slots */
 	uint32_t mark, slots;
 	struct cell_at at; /* in its cells */
+	bool missed;       /* cells of slots that came after the snapshot: a newer one has them */
 };
-typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+struct slots; /* heap/slots.h; fn gets the slot's order of arrival in them */
+typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 			     const struct live *is);
-bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn,
-	       void *arg);
+bool mark_walk(const struct model *m, const struct slots *slots, struct mark_walk *w, uint32_t last,
+	       mark_walk_fn fn, void *arg);
 void mark_walk_end(struct mark_walk *w);
 
 /* The agent's samples, oldest first: growth is judged by them, so every viewer gets the same
@@ -252,7 +240,8 @@ bool model_samples_told(const struct model *m);
 bool model_samples_by_slot(const struct model *m);
 uint64_t model_samples_generation(const struct model *m); /* moves when samples change */
 /* As mark_walk(), over all samples while the generation stays the same; fn gets the serial. */
-bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
+bool sample_walk(const struct model *m, const struct slots *slots, struct mark_walk *w,
+		 mark_walk_fn fn, void *arg);
 
 /* When the program could not run. */
 const struct stops *model_stops(const struct model *m);
@@ -275,12 +264,6 @@ const uint64_t *model_history_owner_bytes(const struct model *m, size_t point);
 /* Epochs are compared through this: changes when marks arrived, went or were completed. */
 uint64_t model_marks_generation(const struct model *m);
 uint64_t model_resets(const struct model *m); /* how often the model was cleared */
-
-/* Nodes and slots by dense index, the order of arrival: for links, and for arrays beside the
- * model's own. */
-uint32_t model_dense_count(const struct model *m);
-const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);
-const struct slot *model_dense_slot(const struct model *m, uint32_t index);
 
 /* Notices from the agent or other viewers; called from model_apply(). */
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);

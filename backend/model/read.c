@@ -31,11 +31,6 @@ const struct peak_instant *model_peak(const struct model *m)
 	return m->peak.whole ? &m->peak.at : NULL;
 }
 
-struct tally model_peak_of_slot(const struct model *m, uint32_t id)
-{
-	return peak_of_slot(&m->peak, idmap_get(&m->trie.slot_ids, id));
-}
-
 uint32_t model_state(const struct model *m, int *status, bool *known)
 {
 	if (status)
@@ -123,57 +118,9 @@ uint64_t model_resets(const struct model *m)
 	return m->resets;
 }
 
-uint32_t model_node_count(const struct model *m)
+uint64_t model_arrivals(const struct model *m)
 {
-	return m->trie.node_ids.end;
-}
-
-const struct node *model_node(const struct model *m, uint32_t id)
-{
-	static const struct node none = { .parent = NO_ID,
-					  .first_child = NO_ID,
-					  .next_sibling = NO_ID,
-					  .first_slot = NO_ID,
-					  .location = NO_ID };
-	const struct node *n = node_by_id(&m->trie, id);
-
-	if (n)
-		return n;
-	return id < m->trie.node_ids.end ? &none : NULL;
-}
-
-uint32_t model_dense_count(const struct model *m)
-{
-	return m->trie.node_count;
-}
-
-const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id)
-{
-	const struct node *n = node_at(&m->trie, index);
-
-	if (id)
-		*id = n->id;
-	return n;
-}
-
-uint32_t model_slot_count(const struct model *m)
-{
-	return m->trie.slot_ids.end;
-}
-
-const struct slot *model_slot(const struct model *m, uint32_t id)
-{
-	static const struct slot none;
-	const struct slot *s = slot_by_id(&m->trie, id);
-
-	if (s)
-		return s;
-	return id < m->trie.slot_ids.end ? &none : NULL;
-}
-
-const struct slot *model_dense_slot(const struct model *m, uint32_t index)
-{
-	return slot_at(&m->trie, index);
+	return m->arrivals;
 }
 
 uint32_t model_module_count(const struct model *m)
@@ -202,15 +149,6 @@ void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64
 	*bytes = reason < MTW_LOSS_COUNT ? m->figures.loss_bytes[reason] : 0;
 }
 
-struct tally model_self(const struct model *m, const struct node *n)
-{
-	struct tally sum = { 0 };
-
-	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(&m->trie, i)->next_of_node)
-		tally_add(&sum, &slot_at(&m->trie, i)->now);
-	return sum;
-}
-
 const struct effort *model_effort(const struct model *m)
 {
 	return &m->figures.effort;
@@ -222,34 +160,38 @@ size_t model_memory(const struct model *m, const struct memory_part **parts)
 	return m->figures.part_count;
 }
 
-/* Blocks of the node and below; one that came since the snapshot has none there. */
-static uint64_t blocks_below(const struct model *m, const struct node *n)
-{
-	const struct heap *h = model_heap(m);
-
-	return n->index < h->skeleton->nodes
-		       ? heap_incl(h, h->skeleton->node_of[n->index]).alloc_blocks
-		       : 0;
-}
-
+/* Such a stack is a child of the root that is named by its reason. */
 uint64_t model_truncated(const struct model *m, unsigned reason)
 {
+	const struct heap *h = model_heap(m);
+	const struct skeleton *s = h->skeleton;
 	uint64_t blocks = 0;
 
-	for (size_t i = 0; i < m->trie.truncated_count; i++) {
-		const struct node *n = node_by_id(&m->trie, m->trie.truncated[i]);
-		if (model_place(m, n)->offset == reason)
-			blocks += blocks_below(m, n);
+	for (uint32_t n = 1; n < s->nodes; n = s->end[n]) {
+		const struct location *at = model_location(m, s->location[n]);
+		if (at->kind == MTW_NODE_TRUNCATED && at->offset == reason)
+			blocks += heap_incl(h, n).alloc_blocks;
 	}
 	return blocks;
 }
 
+/* Of the outermost such nodes. */
 uint64_t model_by_pointer(const struct model *m)
 {
+	const struct heap *h = model_heap(m);
+	const struct skeleton *s = h->skeleton;
 	uint64_t blocks = 0;
 
-	for (size_t i = 0; i < m->trie.proven_count; i++)
-		blocks += blocks_below(m, node_by_id(&m->trie, m->trie.proven[i]));
+	for (uint32_t n = 1; n < s->nodes;) {
+		uint64_t left = s->by_pointer_bits[n / 64] >> n % 64;
+		if (!left) {
+			n = (n / 64 + 1) * 64;
+			continue;
+		}
+		n += (uint32_t)__builtin_ctzll(left);
+		blocks += heap_incl(h, n).alloc_blocks;
+		n = s->end[n];
+	}
 	return blocks;
 }
 

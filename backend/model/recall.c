@@ -3,7 +3,7 @@
  * recall.c - makes a model of an instant whose heap the current model keeps by slot: a mark, or the
  * heap's peak.
  *
- * The agent sent what each slot had at the peak (model/history/peak.c), and what was live in it at
+ * The agent sent what each slot had at the peak (heap/peak.h), and what was live in it at
  * a mark (model/history/marks.c). A mark ends an epoch, and a slot allocates in its own epoch
  * alone, so a mark's counters are known, too:
  *     allocated = what the slot of an epoch up to the mark's has allocated until now
@@ -14,6 +14,7 @@
  * current model holds of the time up to the instant is entered, and nothing else is known of it: no
  * scans, nor what each thread did.
  */
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -91,6 +92,8 @@ static int recall_cells(struct model *m, uint32_t type, uint32_t number,
 
 	e.u.mark_live.mark = number;
 	while (cells_next(cells, &x, &c)) {
+		if (idmap_get(&m->maker->columns.slot_ids, c.slot) == NO_ID)
+			continue; /* at its event the link was closed */
 		e.u.mark_live.slot = c.slot;
 		e.u.mark_live.blocks = c.blocks;
 		e.u.mark_live.bytes = c.bytes;
@@ -181,14 +184,16 @@ static int recall_history(struct model *m, const struct series *x, uint64_t unti
 	return model_apply(m, &process, err);
 }
 
-static int recall_weighed(struct model *m, const struct trie *t, struct err *err)
+/* By the wire's ids: what the columns have of a slot is by its order of arrival. */
+static int recall_weighed(struct model *m, const struct columns *c, struct err *err)
 {
-	for (uint32_t i = 0; i < t->slot_count; i++) {
-		const struct slot *s = slot_at(t, i);
-		struct event e = { .type = MTW_WEIGHED };
-		e.u.weighed.slot = s->id;
-		e.u.weighed.sample = 1;
-		if (s->sampled && model_apply(m, &e, err))
+	struct event e = { .type = MTW_WEIGHED };
+
+	e.u.weighed.sample = 1;
+	for (uint32_t id = 0; id < c->slots->ids.end; id++) {
+		uint32_t slot = slots_find(c->slots, id);
+		e.u.weighed.slot = id;
+		if (slot != NO_ID && bit_of(c->sampled_bits, slot) && model_apply(m, &e, err))
 			return -1;
 	}
 	return 0;
@@ -196,25 +201,19 @@ static int recall_weighed(struct model *m, const struct trie *t, struct err *err
 
 /* --- the heap */
 
-static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
-		  const struct live *is)
-{
-	(void)arg, (void)mark, (void)s, (void)was, (void)is;
-	return true;
-}
-
 /* A slot's counters at a mark. was: what they were before; none of them shrinks. It may have more
  * live than it has allocated yet: the mark is newer than the last tick. */
-static struct tally counters_at(const struct mark *k, const struct slot *s, const struct live *live,
-				const struct tally *was)
+static struct tally counters_at(const struct columns *c, uint32_t slot, uint64_t epoch,
+				const struct live *live, const struct tally *was)
 {
+	const struct tally *now = columns_now(c, slot);
 	struct tally then = *was;
 
-	if (s->epoch <= k->epoch) {
-		if (s->now.alloc_blocks > then.alloc_blocks)
-			then.alloc_blocks = s->now.alloc_blocks;
-		if (s->now.alloc_bytes > then.alloc_bytes)
-			then.alloc_bytes = s->now.alloc_bytes;
+	if (columns_epoch(c, slot) <= epoch) {
+		if (now->alloc_blocks > then.alloc_blocks)
+			then.alloc_blocks = now->alloc_blocks;
+		if (now->alloc_bytes > then.alloc_bytes)
+			then.alloc_bytes = now->alloc_bytes;
 	}
 	if (live->blocks + was->free_blocks > then.alloc_blocks)
 		then.alloc_blocks = live->blocks + was->free_blocks;
@@ -225,29 +224,48 @@ static struct tally counters_at(const struct mark *k, const struct slot *s, cons
 	return then;
 }
 
+/* What each slot had at the mark, or at the peak, by order of arrival; free() it. was: in the model
+ * that becomes one of it, which has the same slots, or fewer. */
+static struct tally *kept_counters(const struct model *from, const struct columns *c, uint32_t mark,
+				   const struct columns *was)
+{
+	struct tally *list = xcalloc(c->slots->count + 1ul, sizeof *list), none = { 0 };
+	struct live *held = mark ? model_held_at(from, c->slots, mark) : NULL;
+	struct peak_at at = { 0 };
+	struct peak_cell cell;
+
+	while (!mark && peak_next(&c->peak, &at, &cell))
+		list[cell.slot] = cell.then;
+	for (uint32_t a = 0; held && a < c->slots->count; a++)
+		list[a] = counters_at(c, a, from->marks.list[mark].epoch, &held[a],
+				      a < was->slots->count ? columns_now(was, a) : &none);
+	free(held);
+	return list;
+}
+
 /* sum: of all slots; moves with them. */
 static int recall_counters(struct model *m, const struct model *from, uint32_t mark,
 			   struct tally *sum, struct err *err)
 {
+	const struct columns *c = model_columns(from), *was = model_columns(m);
+	struct tally *list = kept_counters(from, c, mark, was);
 	struct event e = { .type = MTW_COUNTS };
-	struct mark_walk w = { 0 };
+	uint32_t end = c->slots->ids.end;
 	int rc = 0;
 
-	if (mark != KEPT_PEAK)
-		mark_walk(from, &w, mark, go_on, NULL);
-	for (uint32_t i = 0; i < from->trie.slot_count && !rc; i++) {
-		const struct slot *s = slot_at(&from->trie, i);
-		struct tally was = slot_at(&m->trie, i)->now;
-		e.u.counts.slot = s->id;
-		e.u.counts.now = mark ? counters_at(&from->marks.list[mark], s, &w.held[i], &was)
-				      : peak_of_slot(&from->peak, i);
-		struct tally more = tally_sub(&e.u.counts.now, &was);
+	for (uint32_t id = 0; id < end && !rc; id++) {
+		uint32_t slot = slots_find(c->slots, id);
+		if (slot >= was->slots->count)
+			continue;
+		struct tally more = tally_sub(&list[slot], columns_now(was, slot));
 		if (!(more.alloc_blocks | more.alloc_bytes | more.free_blocks | more.free_bytes))
 			continue;
 		tally_add(sum, &more);
+		e.u.counts.slot = id;
+		e.u.counts.now = list[slot];
 		rc = model_apply(m, &e, err);
 	}
-	mark_walk_end(&w);
+	free(list);
 	return rc;
 }
 
@@ -279,7 +297,7 @@ int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, 
 	struct event e = { .type = MTW_TOTALS }, tick = { .type = MTW_TICK };
 	struct totals *t = &e.u.totals;
 
-	if (model_seed(m, from, SIZE_MAX, err) < 0) /* what came since */
+	if (model_seed(m, from, err)) /* what came since */
 		return -1;
 	*t = m->complete ? m->totals : from->totals;
 	t->sum = m->complete ? m->totals.sum : (struct tally){ 0 };
@@ -287,7 +305,7 @@ int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, 
 		return -1;
 	t->time_ns = at;
 	if (!m->complete) {
-		t->slots_total = t->slots_sent = from->trie.slot_count;
+		t->slots_total = t->slots_sent = columns_slots(&m->maker->columns);
 		t->live_sent_bytes = live_bytes(&t->sum);
 	}
 	limit_peak(t, &from->history.series, at, mark);
@@ -299,24 +317,20 @@ int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, 
 		       : 0;
 }
 
-int model_recall(struct model *m, const struct model *from, uint32_t mark, size_t steps,
-		 struct err *err)
+int model_recall(struct model *m, const struct model *from, uint32_t mark, struct err *err)
 {
 	uint64_t until = model_kept_time(from, mark);
-
-	if (!m->hello && greet(m, &from->program, err))
-		return -1;
-	int rc = model_seed(m, from, steps, err);
-	if (rc < 1)
-		return rc;
-	bool failed = recall_options(m, &from->options, err) ||
+	bool failed = (!m->hello && greet(m, &from->program, err)) || model_seed(m, from, err) ||
+		      recall_options(m, &from->options, err) ||
 		      recall_filters(m, &from->filters, until, err) ||
 		      recall_marks(m, &from->marks, until, err) ||
 		      recall_stops(m, &from->stops, until, err) ||
 		      recall_samples(m, &from->samples, until, err) ||
 		      recall_history(m, &from->history.series, until, err) ||
-		      recall_weighed(m, &from->trie, err) || model_recall_heap(m, from, mark, err);
-	return failed ? -1 : 1;
+		      recall_weighed(m, model_columns(from), err) ||
+		      model_recall_heap(m, from, mark, err);
+
+	return failed ? -1 : 0;
 }
 
 uint32_t model_kept_at(const struct model *m, uint64_t time_ns)

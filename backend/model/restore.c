@@ -7,7 +7,7 @@
  */
 #include "model/restore.h"
 
-#include "model/bulk.h"
+#include "model/columns.h"
 #include "model/internal.h"
 
 /* Only a model that has no state takes these: what is shown never comes from two sources. */
@@ -36,16 +36,18 @@ static void restore_point(struct model *m, const struct event *e)
 		s->points[s->count++] = *p;
 }
 
-static void restore_rate(struct model *m, const struct event *e)
+static int restore_rate(struct model *m, const struct event *e, struct err *err)
 {
 	struct rate_book *r = &m->rates;
-	uint32_t slot = idmap_get(&m->trie.slot_ids, e->u.s_window.slot);
-	struct rate change = rate_of(&e->u.s_window.change);
+	struct heap_event part = { .type = HEAP_PART }, rate = { .type = HEAP_RATE,
+								 .id = e->u.s_window.slot,
+								 .t = e->u.s_window.change };
 
-	if (e->u.s_window.first && r->count < RATE_PARTS)
-		rates_open(r, e->u.s_window.begin_ns, &e->u.s_window.before);
-	if (slot != NO_ID && r->count)
-		tick_rate(m, slot_at(&m->trie, slot), slot, &change);
+	if (e->u.s_window.first && r->count < RATE_PARTS &&
+	    rates_open(r, e->u.s_window.begin_ns, &e->u.s_window.before) &&
+	    maker_put(m, &part, err))
+		return -1;
+	return e->u.s_window.slot ? maker_put(m, &rate, err) : 0;
 }
 
 static void restore_thread(struct model *m, const struct event *e)
@@ -63,7 +65,8 @@ static void restore_thread(struct model *m, const struct event *e)
 
 static int restore_key(struct model *m, const struct event *e, struct err *err)
 {
-	if (bulk_restore(m, err))
+	m->mid_tick = false;
+	if (maker_put(m, &(struct heap_event){ .type = HEAP_TICK }, err))
 		return -1;
 	m->time_ns = e->u.s_key.time_ns;
 	if (m->totals_pending)
@@ -90,7 +93,7 @@ int restore_apply(struct model *m, const struct event *e, struct err *err)
 	switch (e->type) {
 	case MTW_S_INSTANTS: restore_instant(m, &e->u.s_instant); return 0;
 	case MTW_S_POINTS: restore_point(m, e); return 0;
-	case MTW_S_WINDOW: restore_rate(m, e); return 0;
+	case MTW_S_WINDOW: return restore_rate(m, e, err);
 	case MTW_S_WINDOW_THREADS: restore_thread(m, e); return 0;
 	default: return restore_key(m, e, err);
 	}

@@ -3,12 +3,13 @@
  * rewind.c - builds a model of another instant of the same program and exchanges it with the
  * current one.
  *
- * Call paths are only added, never removed, so the past is the same trie with smaller counters. The
- * model for an instant gets all modules, nodes and slots of the current one, in the same dense
- * order and without counters; then the session's frames are played into it (link/replay.c). After
- * the exchange, every id and dense index that rows, names and owners keep still means the same:
- * open rows stay open.
+ * Call paths are only added, never removed, so the past is the same tree with smaller counters. The
+ * model for an instant shares the call tree of the current one (columns_adopt()), in the same order
+ * of arrival and without counters; then the session's frames are played into it (link/replay.c).
+ * After the exchange, every id and order of arrival that rows, names and owners keep still means
+ * the same: open rows stay open.
  */
+#include "model/columns.h"
 #include "model/internal.h"
 
 #include <stdlib.h>
@@ -35,52 +36,31 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 	return model_apply(m, &e, err);
 }
 
-static int seed_node(struct model *m, const struct model *from, struct err *err)
+/* They have the same numbers in both. */
+static int seed_locations(struct model *m, const struct locations *from, struct err *err)
 {
-	const struct node *x = node_at(&from->trie, m->trie.node_count);
-	const struct location *at = model_place(from, x);
-	struct event e = { .type = MTW_NODES };
-
-	e.u.node.id = x->id;
-	e.u.node.parent = node_at(&from->trie, x->parent)->id;
-	e.u.node.module = at->module;
-	e.u.node.kind = at->kind;
-	e.u.node.offset = at->offset;
-	if (model_apply(m, &e, err))
-		return -1;
-	if (!x->by_pointer)
-		return 0;
-	e = (struct event){ .type = MTW_PROVEN };
-	e.u.proven.node = x->id;
-	e.u.proven.by = MTW_BY_POINTER;
-	return model_apply(m, &e, err);
+	for (size_t i = m->locations.count; i < from->count; i++) {
+		const struct location *at = &from->list[i];
+		if (locations_enter(&m->locations, &m->quota, at->module, at->offset, at->kind,
+				    err) == NO_ID)
+			return -1;
+	}
+	return 0;
 }
 
-static int seed_slot(struct model *m, const struct model *from, struct err *err)
-{
-	const struct slot *x = slot_at(&from->trie, m->trie.slot_count);
-	struct event e = { .type = MTW_SLOTS };
-
-	e.u.slot.id = x->id;
-	e.u.slot.node = node_at(&from->trie, x->node)->id;
-	e.u.slot.epoch = x->epoch;
-	return model_apply(m, &e, err);
-}
-
-int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err)
+int model_seed(struct model *m, const struct model *from, struct err *err)
 {
 	for (uint32_t id = 0; id < from->modules.count; id++)
 		if (from->modules.list[id].known &&
 		    (id >= m->modules.count || !m->modules.list[id].known) &&
 		    seed_module(m, &from->modules.list[id], id, err))
 			return -1;
-	for (; m->trie.node_count < from->trie.node_count; steps--)
-		if (!steps || seed_node(m, from, err))
-			return steps ? -1 : 0;
-	for (; m->trie.slot_count < from->trie.slot_count; steps--)
-		if (!steps || seed_slot(m, from, err))
-			return steps ? -1 : 0;
-	return 1;
+	if (seed_locations(m, &from->locations, err))
+		return -1;
+	model_columns(m); /* all that came */
+	if (!columns_adopt(&m->maker->columns, model_columns(from)))
+		return err_set(err, 3, "the session has other call paths at that instant");
+	return 0;
 }
 
 void model_want_interval(struct model *m, const struct model *as)
@@ -91,11 +71,11 @@ void model_want_interval(struct model *m, const struct model *as)
 
 static bool same_structure(const struct model *a, const struct model *b)
 {
-	uint32_t nodes =
-		a->trie.node_count < b->trie.node_count ? a->trie.node_count : b->trie.node_count;
+	const struct skeleton *x = model_columns(a)->skeleton, *y = model_columns(b)->skeleton;
+	uint32_t nodes = x->nodes < y->nodes ? x->nodes : y->nodes;
 
-	for (uint32_t i = 0; i < nodes; i++)
-		if (node_at(&a->trie, i)->id != node_at(&b->trie, i)->id)
+	for (uint32_t i = 0; x != y && i < nodes; i++)
+		if (x->id[x->node_of[i]] != y->id[y->node_of[i]])
 			return false;
 	return true;
 }
@@ -115,13 +95,12 @@ static void keep_own(struct model *m, const struct model *was, bool same)
 	m->ticks = past_both(m->ticks, was->ticks);
 	m->marks.generation = past_both(m->marks.generation, was->marks.generation);
 	m->samples.generation = past_both(m->samples.generation, was->samples.generation);
-	m->snapshot.paced = was->snapshot.paced;
 	m->cohorts.scans = past_both(m->cohorts.scans, was->cohorts.scans);
 }
 
 void model_swap(struct model *a, struct model *b)
 {
-	bool same = same_structure(a, b);
+	bool same = same_structure(a, b), paced[] = { a->maker->paced, b->maker->paced };
 	struct model *was = xmalloc(sizeof *was);
 
 	*was = *a;
@@ -131,6 +110,8 @@ void model_swap(struct model *a, struct model *b)
 	*other = *a;
 	keep_own(a, was, same);
 	keep_own(b, other, same);
+	a->maker->paced = paced[0];
+	b->maker->paced = paced[1];
 	free(other);
 	free(was);
 }

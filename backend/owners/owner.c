@@ -285,14 +285,12 @@ const struct owner *owners_at(struct owners *o, uint32_t number)
  * for. */
 static uint32_t place_of(struct owners *o, uint32_t node)
 {
-	const struct node *n = model_node(o->m, node);
-
 	for (;;) {
 		const struct heap *h = owners_heap(o);
 		const struct skeleton *s = h->skeleton;
-		if (!n || !n->known || n->index >= s->nodes)
+		uint32_t at = skeleton_find(s, node), above = at;
+		if (at == NO_ID)
 			return NO_ID;
-		uint32_t at = s->node_of[n->index], above = at;
 		while (above && h->names->place[s->location[above]].asked &&
 		       h->names->site_frame[s->location[above]] == NO_ID)
 			above = s->parent[above];

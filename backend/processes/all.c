@@ -42,20 +42,25 @@ static void release_member(struct member *me)
 	free(me->to);
 }
 
-/* Its nodes come in the order of arrival, so parents come first. */
+/* Parents come first, in the order of arrival as in the call tree's; what is known stays. */
 static void take_paths(struct all *a, struct member *me)
 {
 	const struct model *m = watch_now(me->watch);
-	uint32_t count = model_dense_count(m);
+	const struct skeleton *s = model_columns(m)->skeleton;
+	uint32_t *at = me->known < s->nodes ? xcalloc(s->nodes, sizeof *at) : NULL; /* by node */
 
 	all_code_take(&a->code, &me->names, m);
-	GROW(me->at, me->at_room, count + 1ul);
-	for (; me->known < count; me->known++) {
-		const struct node *n = model_dense(m, me->known, NULL);
-		me->at[me->known] = me->known ? union_child(&a->paths, me->at[n->parent],
-							    me->names.location[n->location])
-					      : 0;
+	GROW(me->at, me->at_room, s->nodes + 1ul);
+	for (uint32_t i = 0; at && i < me->known; i++)
+		at[s->node_of[i]] = me->at[i];
+	for (; me->known < s->nodes; me->known++) {
+		uint32_t n = s->node_of[me->known];
+		at[n] = n ? union_child(&a->paths, at[s->parent[n]],
+					me->names.location[s->location[n]])
+			  : 0;
+		me->at[me->known] = at[n];
 	}
+	free(at);
 	uint64_t named = symbols_generation(watch_symbols(me->watch));
 	if (named != me->named)
 		all_code_names(&a->code, &me->names, watch_symbols(me->watch));
@@ -232,12 +237,13 @@ static void note(struct all *a, const struct process *p, struct watch *w)
 /* Before its watch is closed. */
 static void keep(struct member *me)
 {
-	size_t count = all_slots_of(me);
+	const struct columns *c = all_columns(me);
+	size_t count = all_slots_of(me, c);
 
 	all_marks_keep(me);
 	GROW(me->kept, me->kept_room, count + 1);
 	for (uint32_t s = 0; s < count; s++)
-		me->kept[s] = all_slot_of(me, s);
+		me->kept[s] = all_slot_of(me, c, s);
 	me->kept_count = count;
 }
 

@@ -70,19 +70,18 @@ void all_marks_take(const struct all *a, struct member *me)
 	}
 }
 
-static bool keep_change(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+static bool keep_change(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 			const struct live *is)
 {
 	struct member *me = arg;
 
-	(void)s, (void)was;
+	(void)was;
 	for (size_t i = 0; i < me->mark_count; i++) {
 		struct member_mark *k = &me->marks[i];
 		if (k->id != mark)
 			continue;
 		GROW(k->changes, k->room, k->count + 1);
-		k->changes[k->count++] =
-			(struct mark_change){ (uint32_t)(is - me->held.walk.held), *is };
+		k->changes[k->count++] = (struct mark_change){ slot, *is };
 	}
 	return true;
 }
@@ -93,14 +92,15 @@ void all_marks_keep(struct member *me)
 
 	walk_end(&me->held);
 	if (me->mark_count)
-		mark_walk(m, &me->held.walk, model_marks_whole(m), keep_change, me);
+		mark_walk(m, model_columns(m)->slots, &me->held.walk, model_marks_whole(m),
+			  keep_change, me);
 	walk_end(&me->held);
 }
 
-static bool go_on(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+static bool go_on(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		  const struct live *is)
 {
-	(void)arg, (void)mark, (void)s, (void)was, (void)is;
+	(void)arg, (void)mark, (void)slot, (void)was, (void)is;
 	return true;
 }
 
@@ -109,7 +109,7 @@ static const struct live *held_in_model(struct member_held *h, const struct mode
 	if (h->chain != model_marks_chain(m) || h->walk.mark > id + 1)
 		walk_end(h);
 	h->chain = model_marks_chain(m);
-	mark_walk(m, &h->walk, id, go_on, NULL);
+	mark_walk(m, model_columns(m)->slots, &h->walk, id, go_on, NULL);
 	return h->walk.held;
 }
 
@@ -337,8 +337,9 @@ static void add_held(struct member *me, size_t k, struct counting c, struct live
 {
 	const struct live *at = me->mark_of[k] ? held_at(me, me->mark_of[k] - 1) : NULL;
 
+	const struct columns *columns = all_columns(me);
 	for (uint32_t i = 0; i < me->placed; i++) {
-		struct kept_slot s = all_slot_of(me, i);
+		struct kept_slot s = all_slot_of(me, columns, i);
 		if (me->to[i] == NO_ID || s.epoch < c.from)
 			continue;
 		struct live is = at ? i < me->held.walk.slots ? at[i] : (struct live){ 0 }

@@ -23,21 +23,26 @@ uint64_t all_clock_of(const struct processes *p, uint32_t id)
 	return at->forked ? 0 : at->begin_ns;
 }
 
-uint32_t all_slots_of(const struct member *me)
+const struct columns *all_columns(const struct member *me)
 {
-	return me->watch ? model_slot_count(watch_now(me->watch)) : (uint32_t)me->kept_count;
+	return me->watch ? model_columns(watch_now(me->watch)) : NULL;
 }
 
-struct kept_slot all_slot_of(const struct member *me, uint32_t slot)
+uint32_t all_slots_of(const struct member *me, const struct columns *c)
 {
-	if (!me->watch)
+	return c ? c->slots->count : (uint32_t)me->kept_count;
+}
+
+struct kept_slot all_slot_of(const struct member *me, const struct columns *c, uint32_t slot)
+{
+	if (!c)
 		return me->kept[slot];
-	const struct model *m = watch_now(me->watch);
-	const struct slot *s = model_dense_slot(m, slot);
-	return (struct kept_slot){ .now = s->now,
-				   .node = me->at[s->node],
-				   .epoch = s->epoch,
-				   .weighed = model_dense(m, s->node, NULL)->self_estimate };
+	const struct skeleton *s = c->skeleton;
+	uint32_t node = s->node_of_stack[c->slots->stack[slot]];
+	return (struct kept_slot){ .now = *columns_now(c, slot),
+				   .node = me->at[skeleton_arrival(s, node)],
+				   .epoch = c->slots->epoch[slot],
+				   .weighed = bit_of(c->weighed_bits, c->place_of[slot]) };
 }
 
 static uint64_t first_epoch_of(const struct all *a, uint32_t id, uint64_t otherwise)

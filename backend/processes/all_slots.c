@@ -44,9 +44,9 @@ uint32_t all_slots_for(struct all *a, uint32_t node, uint32_t epoch)
 }
 
 /* NO_ID: what never counted anything is no slot of All. */
-static void place_slots(struct all *a, struct member *me)
+static void place_slots(struct all *a, struct member *me, const struct columns *columns)
 {
-	uint32_t count = all_slots_of(me);
+	uint32_t count = all_slots_of(me, columns);
 
 	if (me->placings != a->placings)
 		me->placed = 0;
@@ -56,30 +56,33 @@ static void place_slots(struct all *a, struct member *me)
 		me->to[me->placed] = NO_ID;
 }
 
-static void add_slot(struct all *a, struct member *me, const struct counting *c, uint32_t slot)
+static void add_slot(struct all *a, struct member *me, const struct counting *c, uint32_t slot,
+		     const struct kept_slot *s)
 {
-	struct kept_slot s = all_slot_of(me, slot);
-	struct tally t = part_of(c, &s.now, s.epoch);
+	struct tally t = part_of(c, &s->now, s->epoch);
 
 	if (!(t.alloc_blocks | t.alloc_bytes | t.free_blocks | t.free_bytes))
 		return;
 	if (me->to[slot] == NO_ID)
-		me->to[slot] = all_slots_for(a, s.node, all_marks_epoch(a, me, s.epoch));
+		me->to[slot] = all_slots_for(a, s->node, all_marks_epoch(a, me, s->epoch));
 	struct all_slot *to = &a->slots[me->to[slot]];
 	tally_add(&to->now, &t);
 	if (live_blocks(&t))
-		me->holds_bits[s.node / 64] |= 1ull << s.node % 64;
-	to->weighed |= s.weighed;
+		me->holds_bits[s->node / 64] |= 1ull << s->node % 64;
+	to->weighed |= s->weighed;
 }
 
 void all_slots_add(struct all *a, struct member *me)
 {
 	struct counting c = all_counting(a, me, &a->shares[me->id]);
+	const struct columns *columns = all_columns(me);
 
-	place_slots(a, me);
+	place_slots(a, me, columns);
 	free(me->holds_bits);
 	me->nodes = a->paths.nodes;
 	me->holds_bits = xcalloc(me->nodes / 64 + 1ul, sizeof *me->holds_bits);
-	for (uint32_t i = 0; i < me->placed; i++)
-		add_slot(a, me, &c, i);
+	for (uint32_t i = 0; i < me->placed; i++) {
+		struct kept_slot s = all_slot_of(me, columns, i);
+		add_slot(a, me, &c, i, &s);
+	}
 }

@@ -14,6 +14,7 @@
 #define PROCESSES_ALL_STATE_H
 
 #include "heap/union.h"
+#include "model/columns.h"
 #include "processes/all.h"
 #include "processes/all_code.h"
 #include "processes/all_graph.h"
@@ -144,8 +145,9 @@ struct counting all_counting(const struct all *a, const struct member *me,
 			     const struct line_share *share);
 const struct member *all_member_of(const struct all *a, uint32_t id);
 uint64_t all_clock_of(const struct processes *p, uint32_t id); /* where its clock begins */
-uint32_t all_slots_of(const struct member *me);
-struct kept_slot all_slot_of(const struct member *me, uint32_t slot);
+const struct columns *all_columns(const struct member *me);    /* NULL: its watch is closed */
+uint32_t all_slots_of(const struct member *me, const struct columns *c);
+struct kept_slot all_slot_of(const struct member *me, const struct columns *c, uint32_t slot);
 /* Live blocks of the processes without call paths that count now and had begun then. */
 struct live all_others_since(const struct all *a, uint64_t time_ns);
 

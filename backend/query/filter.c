@@ -161,14 +161,11 @@ static struct live *pass_blocks(struct query *q, uint64_t *bits)
 
 	for (size_t i = 0; c && i < c->count; i++) {
 		const struct cohort *x = &c->list[i];
-		const struct slot *slot = model_slot(q->m, x->slot);
-		if (!slot || !slot->known || slot->node >= s->nodes || !filter_takes(q, x))
+		uint32_t stack = slots_stack(q->raw->slots, x->slot);
+		if (stack == NO_ID || !filter_takes(q, x))
 			continue;
-		uint32_t node = s->node_of[slot->node];
-		if (!bit_of(s->stack_bits, node))
-			continue;
-		live[skeleton_first(s, node)].blocks += x->blocks;
-		live[skeleton_first(s, node)].bytes += x->bytes;
+		live[stack].blocks += x->blocks;
+		live[stack].bytes += x->bytes;
 	}
 	for (uint32_t k = 0; k < s->stacks; k++)
 		if (!live[k].blocks)
@@ -251,16 +248,16 @@ struct heap *filter_heap(struct query *q)
 	return part;
 }
 
-bool filter_passed(const struct query *q, uint32_t index)
+bool filter_passed(const struct query *q, uint32_t node)
 {
 	const struct skeleton *s = q->raw ? q->raw->skeleton : NULL;
 	const uint64_t *bits = q->filter.bits;
 
 	if (!filter_on(q) || !bits)
 		return !filter_on(q);
-	if (index >= s->nodes || !bit_of(s->stack_bits, s->node_of[index]))
+	if (node >= s->nodes || !bit_of(s->stack_bits, node))
 		return false;
-	return bit_of(bits, skeleton_first(s, s->node_of[index]));
+	return bit_of(bits, skeleton_first(s, node));
 }
 
 /* --- its text */

@@ -26,8 +26,8 @@ struct filter {
 bool filter_on(const struct query *q);
 /* What passes of the snapshot q->raw: held. Without a filter, that itself. */
 struct heap *filter_heap(struct query *q);
-/* Does a part of the stack pass? By order of arrival. */
-bool filter_passed(const struct query *q, uint32_t index);
+/* Does a part of the stack pass, a node of the snapshot? */
+bool filter_passed(const struct query *q, uint32_t node);
 /* Says in a row's amounts which of them are known: a filter by thread chooses among live blocks, so
  * it leaves rates and totals since the start unknown. */
 void filter_known(const struct query *q, struct amounts *row);

@@ -122,22 +122,17 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 	struct cuts c = { NULL, 0, 0 };
 	const struct heap *h = model_heap(m);
 
-	GROW(c.list, c.room, 1);
-	for (uint32_t i = model_node(m, 0)->first_child; i != NO_ID;
-	     i = model_dense(m, i, NULL)->next_sibling) {
-		const struct node *n = model_dense(m, i, NULL);
+	const struct skeleton *s = h->skeleton;
 
-		const struct location *cut = model_place(m, n);
+	GROW(c.list, c.room, 1);
+	for (uint32_t n = 1; n < s->nodes; n = s->end[n]) {
+		const struct location *cut = model_location(m, s->location[n]);
 		if (cut->kind != MTW_NODE_TRUNCATED)
 			continue;
-		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
-		for (uint32_t at = n->first_child; at != NO_ID;) {
-			const struct node *last = model_dense(m, at, NULL);
-			if (at < h->skeleton->nodes) /* else it came since */
-				add(&c, cut->offset, quality_module(model_place(m, last)),
-				    heap_incl(h, h->skeleton->node_of[at]).alloc_blocks);
-			at = last->next_sibling;
-		}
+		add(&c, cut->offset, NO_ID, heap_self(h, n).alloc_blocks);
+		for (uint32_t last = n + 1; last < s->end[n]; last = s->end[last])
+			add(&c, cut->offset, quality_module(model_location(m, s->location[last])),
+			    heap_incl(h, last).alloc_blocks);
 	}
 	qsort(c.list, c.count, sizeof *c.list, more_blocks);
 	*list = c.list;

@@ -130,7 +130,7 @@ static void catch_up(const struct model *m)
 	static uint64_t resets;
 	static const struct model *before;
 
-	nodes = model_dense_count(m) - 1;
+	nodes = model_columns(m)->skeleton->nodes - 1;
 	now = model_time(m);
 	if (m == before && resets == model_resets(m))
 		return;
@@ -378,7 +378,7 @@ static void must_hold(const struct session *x)
 	if (!model_peak(x->m))
 		return;
 	struct model *then = model_new();
-	if (model_recall(then, x->m, KEPT_PEAK, SIZE_MAX, &err) != 1 || !model_check(then, &err))
+	if (model_recall(then, x->m, KEPT_PEAK, &err) || !model_check(then, &err))
 		BUG("at the peak: %s", err.text);
 	peaks++;
 	model_free(then);
@@ -387,7 +387,7 @@ static void must_hold(const struct session *x)
 		return;
 	then = model_new();
 	/* what was live then may contradict what was allocated, which is the peer's own lie, too */
-	if (model_recall(then, x->m, mark, SIZE_MAX, &err) == 1 && !model_check(then, &err))
+	if (!model_recall(then, x->m, mark, &err) && !model_check(then, &err))
 		BUG("at a mark: %s", err.text);
 	model_free(then);
 }

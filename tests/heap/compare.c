@@ -10,6 +10,7 @@
 #include "heap/heap.h"
 #include "link/watch.h"
 #include "model/columns.h"
+#include "model/interval.h"
 #include "model/model.h"
 #include "query/query.h"
 #include "report/frames.h"
@@ -44,59 +45,52 @@ static void print_time(const char *what, double ms)
 		printf("  %-40s %8.1f ms\n", what, ms);
 }
 
-static void take(struct columns *c, const struct model *m)
-{
-	double begin = cpu_ms();
-
-	model_columns(m, c);
-	print_time("the model's nodes and slots as columns", cpu_ms() - begin);
-}
-
-/* What a node holds of its own, and with what is below it. */
+/* What a node holds of its own, and with what is below it. By node of the columns' call tree. */
 struct plain {
 	struct tally self, incl;
 	struct change moved, moves;
 	uint64_t estimates;
 };
 
-/* Parents come before their children. */
-static void add_up(const struct model *m, struct plain *of)
+static uint32_t node_of(const struct columns *c, uint32_t slot)
 {
-	for (uint32_t i = model_dense_count(m); i-- > 0;) {
-		struct plain *up = i ? &of[model_dense(m, i, NULL)->parent] : NULL;
+	return c->skeleton->node_of_stack[c->slots->stack[slot]];
+}
 
-		tally_add(&of[i].incl, &of[i].self);
-		change_add(&of[i].moves, &of[i].moved);
+/* Parents come before their children. */
+static void add_up(const struct skeleton *s, struct plain *of)
+{
+	for (uint32_t n = s->nodes; n-- > 0;) {
+		struct plain *up = n ? &of[s->parent[n]] : NULL;
+
+		tally_add(&of[n].incl, &of[n].self);
+		change_add(&of[n].moves, &of[n].moved);
 		if (!up)
 			continue;
-		tally_add(&up->incl, &of[i].incl);
-		change_add(&up->moves, &of[i].moves);
-		up->estimates += of[i].estimates;
+		tally_add(&up->incl, &of[n].incl);
+		change_add(&up->moves, &of[n].moves);
+		up->estimates += of[n].estimates;
 	}
 }
 
-static void compare_sums(const struct heap *h, const struct model *m)
+static void compare_sums(const struct heap *h, const struct columns *c)
 {
-	struct plain *of = calloc(model_dense_count(m), sizeof *of);
+	struct plain *of = calloc(c->skeleton->nodes, sizeof *of);
 
-	for (uint32_t i = 0; i < model_slot_count(m); i++) {
-		const struct slot *s = model_slot(m, i);
-
-		if (s->known)
-			tally_add(&of[s->node].self, &s->now);
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		tally_add(&of[node_of(c, a)].self, columns_now(c, a));
+		if (bit_of(c->weighed_bits, c->place_of[a]))
+			of[node_of(c, a)].estimates = 1;
 	}
-	for (uint32_t i = 0; i < model_dense_count(m); i++)
-		of[i].estimates = model_dense(m, i, NULL)->self_estimate;
-	add_up(m, of);
-	for (uint32_t i = 0; i < model_dense_count(m); i++) {
-		uint32_t at = h->skeleton->node_of[i];
-		struct tally b = heap_incl(h, at);
-		uint64_t y = heap_estimates(h, at);
+	add_up(c->skeleton, of);
+	for (uint32_t n = 0; n < c->skeleton->nodes; n++) {
+		struct tally b = heap_incl(h, n);
+		uint64_t y = heap_estimates(h, n);
 
-		equal("the sum", i, &of[i].incl, &b, sizeof b);
-		b = heap_self(h, at);
-		equal("the own amount", i, &of[i].self, &b, sizeof b);
-		equal("the number of estimates", i, &of[i].estimates, &y, sizeof y);
+		equal("the sum", n, &of[n].incl, &b, sizeof b);
+		b = heap_self(h, n);
+		equal("the own amount", n, &of[n].self, &b, sizeof b);
+		equal("the number of estimates", n, &of[n].estimates, &y, sizeof y);
 	}
 	free(of);
 }
@@ -157,42 +151,35 @@ static void compare_frames(struct watch *w)
 	report_free(r);
 }
 
-struct moves {
-	const struct model *m;
-	struct plain *of;
-};
-
-static void add_move(void *arg, uint32_t slot, const struct change *c)
+static void compare_changes(const struct columns *c, const struct model *m, uint32_t mark)
 {
-	const struct moves *x = arg;
-
-	change_add(&x->of[model_slot(x->m, slot)->node].moved, c);
-}
-
-static void compare_changes(const struct columns *c, struct model *m, uint32_t mark)
-{
-	struct live *base = model_live_at(m, c, mark);
+	struct live *base = model_live_at(m, c, mark), *held = model_held_at(m, c->slots, mark);
 	struct heap *h = heap_new(c, &(struct base){ .from = base });
-	struct plain *of = calloc(model_dense_count(m), sizeof *of);
+	struct plain *of = calloc(c->skeleton->nodes, sizeof *of);
 
-	model_between(m, mark, 0, add_move, &(struct moves){ m, of });
-	add_up(m, of);
-	for (uint32_t i = 0; i < model_dense_count(m); i++) {
-		uint32_t at = h->skeleton->node_of[i];
-		struct change b = heap_change(h, at);
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		struct live is = live_of(columns_now(c, a));
+		struct change x =
+			change_between(held[a].blocks, held[a].bytes, is.blocks, is.bytes);
+		change_add(&of[node_of(c, a)].moved, &x);
+	}
+	add_up(c->skeleton, of);
+	for (uint32_t n = 0; n < c->skeleton->nodes; n++) {
+		struct change b = heap_change(h, n);
 
-		equal("the change", i, &of[i].moves, &b, sizeof b);
-		b = heap_self_change(h, at);
-		equal("the own change", i, &of[i].moved, &b, sizeof b);
+		equal("the change", n, &of[n].moves, &b, sizeof b);
+		b = heap_self_change(h, n);
+		equal("the own change", n, &of[n].moved, &b, sizeof b);
 	}
 	free(of);
 	heap_drop(h);
 	free(base);
+	free(held);
 }
 
 static void time_passes(const struct columns *c)
 {
-	struct live *base = calloc(c->slots + 1ul, sizeof *base);
+	struct live *base = calloc(c->slots->count + 1ul, sizeof *base);
 	uint32_t *order = malloc((c->skeleton->stacks + 1ul) * sizeof *order);
 	double least[3] = { 1e9, 1e9, 1e9 };
 
@@ -222,26 +209,23 @@ static void time_passes(const struct columns *c)
 static void compare_mark(const struct columns *c, const struct model *m, uint32_t mark)
 {
 	const struct mark *k = model_mark(m, mark);
-	struct live *held = model_live_at(m, c, mark);
+	struct live *held = model_held_at(m, c->slots, mark);
 	struct model *then = model_new();
 	struct tally sum = { 0 };
 	struct err err = { 0 };
-	struct columns at;
 
-	if (model_recall(then, m, mark, SIZE_MAX, &err) != 1) {
+	if (model_recall(then, m, mark, &err)) {
 		printf("  mark %u: %s\n", mark, err.text);
 		different++;
 	}
-	take(&at, then);
-	for (uint32_t i = 0; i < at.slots; i++) {
-		struct live is = { live_blocks(&at.now[i]), live_bytes(&at.now[i]) };
-		equal("a mark's live slot", i, &is, &held[i], sizeof is);
-		tally_add(&sum, &at.now[i]);
+	const struct columns *at = model_columns(then);
+	for (uint32_t a = 0; a < at->slots->count; a++) {
+		struct live is = live_of(columns_now(at, a));
+		equal("a mark's live slot", a, &is, &held[a], sizeof is);
+		tally_add(&sum, columns_now(at, a));
 	}
-	struct live all = { live_blocks(&sum), live_bytes(&sum) },
-		    own = { live_blocks(&k->totals), live_bytes(&k->totals) };
+	struct live all = live_of(&sum), own = live_of(&k->totals);
 	equal("a mark's live total", mark, &all, &own, sizeof all);
-	columns_release(&at);
 	model_free(then);
 	free(held);
 }
@@ -250,7 +234,6 @@ static int compare(const char *path)
 {
 	struct err err = { 0 };
 	struct target t;
-	struct columns c;
 	struct loop *loop = loop_new(&err);
 	struct watch *w = NULL;
 
@@ -261,21 +244,21 @@ static int compare(const char *path)
 		return 1;
 	}
 	struct model *m = watch_model(w);
-	take(&c, m);
-	printf("%s: %u nodes, %u stacks, %u slots\n", path, c.skeleton->nodes, c.skeleton->stacks,
-	       c.slots);
-	struct heap *h = heap_new(&c, NULL);
-	compare_sums(h, m);
-	compare_frames(w);
+	const struct columns *c = model_columns(m);
+	printf("%s: %u nodes, %u stacks, %u slots\n", path, c->skeleton->nodes, c->skeleton->stacks,
+	       c->slots->count);
+	struct heap *h = heap_new(c, NULL);
+	compare_sums(h, c);
 	heap_drop(h);
+	compare_frames(w);
+	c = model_columns(m);
 	for (uint32_t mark = 1; mark < model_mark_limit(m); mark++)
 		if (model_mark_says(m, mark)) {
-			compare_changes(&c, m, mark);
-			compare_mark(&c, m, mark);
+			compare_changes(c, m, mark);
+			compare_mark(c, m, mark);
 		}
 	if (timed)
-		time_passes(&c);
-	columns_release(&c);
+		time_passes(c);
 	watch_close(w);
 	loop_free(loop);
 	return 0;

@@ -17,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "base/child.h"
 #include "base/loop.h"
+#include "model/columns.h"
 #include "symbols/symbols.h"
 
 #include <errno.h>
@@ -150,6 +151,7 @@ static void start_child(void)
 
 	if (!job.format)
 		watch_save_begin(job.app->first);
+	model_columns(job.app->ui.shown.model); /* the child has no worker to wait for */
 	if (pipe2(ends, O_CLOEXEC) || (job.pid = fork()) < 0) {
 		status_error("%s: not saved: %s", job.path, strerror(errno));
 		if (ends[0] >= 0) {

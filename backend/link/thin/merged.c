@@ -34,7 +34,7 @@ static int on_sample(void *arg, const struct event *e, struct err *err)
 	if (e->type == MTW_SAMPLES)
 		return samples_apply(&x->samples, &x->quota, e, err);
 	note_fresh(x, e->u.mark_live.mark);
-	return samples_cell(&x->samples, &x->quota, NULL, e, false, err);
+	return samples_cell(&x->samples, &x->quota, e, false, err) < 0 ? -1 : 0;
 }
 
 /* A sample that came earlier takes over others' entries in the reader, too. */

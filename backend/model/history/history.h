@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * history.h - the past of a session: its instants, marks, samples, peak and graphs. Main thread
+ * history.h - the past of a session: its instants, marks, samples and graphs. Main thread
  * only.
  */
 #ifndef MODEL_HISTORY_HISTORY_H
@@ -8,7 +8,6 @@
 
 #include "model/paths/types.h"
 #include "model/paths/event.h"
-#include "model/paths/trie.h"
 #include "model/paths/quota.h"
 
 /*
@@ -80,10 +79,10 @@ bool marks_known(const struct marks *x, uint32_t id);
 /* Enters a checked MARK. resuming: it is unknown until marks_arrive(). True: its live amounts
  * are lost. */
 bool marks_enter(struct marks *x, struct quota *q, const struct event *e, bool resuming);
-/* Enters a MARK_LIVE. *anew: the mark was known by slot, and is unknown until all cells have
- * arrived again. */
-int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const struct event *e,
-	       bool resuming, bool *anew, struct err *err);
+/* Enters a MARK_LIVE; 1: a cell, whose slot must be known. *anew: the mark was known by slot, and is
+ * unknown until all cells have arrived again. */
+int marks_cell(struct marks *x, struct quota *q, const struct event *e, bool resuming, bool *anew,
+	       struct err *err);
 void marks_arrive(struct marks *x); /* the state that they arrived with is complete */
 void marks_clear(struct marks *x);
 bool mark_in_chain(const struct mark *k); /* its live amounts by slot are known, or will be */
@@ -111,33 +110,9 @@ struct samples {
 };
 
 int samples_apply(struct samples *x, struct quota *q, const struct event *e, struct err *err);
-/* t: whose slots there are; NULL = any */
-int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const struct event *e,
-		 bool resuming, struct err *err);
+/* 1: a cell, whose slot must be known */
+int samples_cell(struct samples *x, struct quota *q, const struct event *e, bool resuming,
+		 struct err *err);
 void samples_clear(struct samples *x);
-
-/* --- peak.c: the counters at the heap's peak, as the agent kept them */
-
-struct peak_cell {
-	uint32_t slot; /* dense */
-	struct tally then;
-};
-
-struct peak {
-	struct peak_instant at; /* time_ns, sum; whole alone */
-	bool whole;
-	struct tally *then; /* by dense slot; past `room`: none */
-	size_t room;
-	/* of the next one, until its last part */
-	uint32_t serial;
-	struct peak_cell *coming;
-	size_t coming_count, coming_room;
-};
-
-int peak_apply(struct peak *x, struct quota *q, const struct trie *t, const struct event *e,
-	       struct err *err);
-struct tally peak_of_slot(const struct peak *x, uint32_t index); /* dense */
-bool peak_adds_up(const struct peak *x);                         /* its counters are its totals */
-void peak_clear(struct peak *x);
 
 #endif

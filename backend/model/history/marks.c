@@ -122,8 +122,8 @@ void marks_arrive(struct marks *x)
 	x->generation++;
 }
 
-int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const struct event *e,
-	       bool resuming, bool *anew, struct err *err)
+int marks_cell(struct marks *x, struct quota *q, const struct event *e, bool resuming, bool *anew,
+	       struct err *err)
 {
 	uint32_t id = e->u.mark_live.mark;
 
@@ -143,18 +143,15 @@ int marks_cell(struct marks *x, struct quota *q, const struct trie *t, const str
 		x->generation++;
 		return 0;
 	}
-	if (!slot_by_id(t, e->u.mark_live.slot))
-		return err_set(
-			err, 3,
-			"stream: mark %u names slot %u, which was never named; connect again", id,
-			e->u.mark_live.slot);
 	*anew = k->live_known;
 	if (k->live_known)
 		forget_cells(x, q, k);
 	return cells_add(q, &k->cells,
 			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
 					     e->u.mark_live.bytes },
-			 err);
+			 err)
+		       ? -1
+		       : 1;
 }
 
 void marks_clear(struct marks *x)

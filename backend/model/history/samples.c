@@ -66,8 +66,8 @@ int samples_apply(struct samples *x, struct quota *q, const struct event *e, str
 	return 0;
 }
 
-int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const struct event *e,
-		 bool resuming, struct err *err)
+int samples_cell(struct samples *x, struct quota *q, const struct event *e, bool resuming,
+		 struct err *err)
 {
 	uint32_t serial = e->u.mark_live.mark;
 	struct sample *s = by_serial(x, serial);
@@ -84,18 +84,15 @@ int samples_cell(struct samples *x, struct quota *q, const struct trie *t, const
 		x->generation++;
 		return 0;
 	}
-	if (t && !slot_by_id(t, e->u.mark_live.slot))
-		return err_set(
-			err, 3,
-			"stream: sample %u names slot %u, which was never named; connect again",
-			serial, e->u.mark_live.slot);
 	if (s->whole) /* sent again */
 		cells_forget(q, &s->cells);
 	s->whole = false;
 	return cells_add(q, &s->cells,
 			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
 					     e->u.mark_live.bytes },
-			 err);
+			 err)
+		       ? -1
+		       : 1;
 }
 
 void samples_clear(struct samples *x)

@@ -10,8 +10,9 @@
 #define MODEL_BYTES_MAX (8ull << 30) /* a session that needs more is refused */
 
 struct quota {
-	uint64_t bytes; /* everything whose size the peer decides, except */
-	uint64_t ids;   /* the id maps */
+	/* Everything whose size the peer decides, but call paths: their number has a bound
+	 * (MTW_NODES_MAX, MTW_SLOTS_MAX). */
+	uint64_t bytes;
 };
 
 /* books the bytes; -1 past the limit */

@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * rate.h - what was allocated and freed in the last ten seconds, by slot. Main thread only.
+ * rate.h - the window of all rates: what was allocated and freed in the last ten seconds. What each
+ * slot did in it is the columns' (heap/window.h). Main thread only.
  */
 #ifndef MODEL_PATHS_RATE_H
 #define MODEL_PATHS_RATE_H
 
-#include "model/paths/trie.h"
+#include "model/paths/types.h"
 
 #define RATE_WINDOW_NS 10000000000ull
 #define RATE_PARTS 16u
 
-/* What one slot did in a part. A slot may have several entries. */
-struct rate_entry {
-	uint64_t bytes, freed;
-	uint32_t blocks, slot; /* slot: dense */
-};
-
 /* About a second of the window. It ends where the next one begins, or at the last tick. */
 struct rate_part {
 	uint64_t begin_ns;
-	struct tally before;        /* the totals when it began */
-	struct rate_entry *entries; /* owned */
-	size_t count, room;
+	struct tally before; /* the totals when it began */
 	/* what each thread had allocated when it began; NULL: not known. Owned */
 	struct rate *threads;
 	size_t thread_count;
@@ -44,19 +37,12 @@ struct rate rate_of(const struct tally *grown);
 size_t rates_due(const struct rate_book *r, uint64_t before_ns, uint64_t now_ns);
 const struct rate_part *rates_part(const struct rate_book *r, size_t i); /* the oldest is 0 */
 struct rate_part *rates_newest(struct rate_book *r);                     /* NULL: there is none */
-/* The oldest part; its entries are the caller's to free. */
-struct rate_entry *rates_drop(struct rate_book *r, size_t *count);
+void rates_drop(struct rate_book *r);                                    /* the oldest part */
 /* Begins the part that a tick belongs to; NULL: it belongs to the newest one. `before`: the totals
  * at before_ns, the time of the tick before. */
 struct rate_part *rates_open(struct rate_book *r, uint64_t before_ns, const struct tally *before);
-/* Adds a slot's change (dense) to the newest part; s: that slot. */
-void rates_enter(struct rate_book *r, struct slot *s, uint32_t slot, const struct rate *change);
-/* prefetches the entry of a slot that is entered soon */
-void rates_expect(const struct rate_book *r, const struct slot *s);
 /* The window that is shown is that of the parts from now on. */
 void rates_show(struct rate_book *r);
-/* adds the parts' rates of slots to slots[] */
-void rates_add_up(const struct rate_book *r, struct rate *slots);
 void rates_clear(struct rate_book *r);
 
 #endif

@@ -133,33 +133,6 @@ struct location {        /* a code location: many nodes share one */
 	uint8_t kind;    /* enum mtw_node */
 };
 
-struct node {
-	/* dense indices, as all links here; NO_ID ends */
-	uint32_t parent, first_child, next_sibling;
-	uint32_t first_slot; /* chain of slots through slot.next_of_node; NO_ID ends */
-	uint32_t location;   /* number; NO_ID = of the root */
-	uint32_t id;         /* the wire's */
-	uint32_t index;      /* dense: 0 is the root, parents before children */
-	uint32_t depth : 24; /* frames from the root */
-	uint32_t known : 1;
-	uint32_t self_estimate : 1; /* its own amounts have a sampled share */
-	/* a frame pointer found its parent: no unwind table covers its code */
-	uint32_t by_pointer : 1;
-};
-#define NODE_DEPTH_MAX ((1u << 24) - 2)
-
-struct slot {
-	struct tally now;
-	uint32_t node, next_of_node; /* dense indices */
-	uint32_t id;                 /* the wire's */
-	uint32_t epoch;
-	uint32_t staged : 30; /* model/tick.c: index + 1 of its counters that wait for the tick */
-	uint32_t known : 1;
-	uint32_t sampled : 1; /* counters are estimates from samples */
-	uint32_t change;      /* model/bulk.c: index + 1 of what it had at the tick before */
-	uint32_t rated; /* model/paths/rate.c: index of its entry in the newest part, or any */
-};
-
 struct mark_cell {
 	uint32_t slot;
 	uint64_t blocks, bytes;

@@ -257,11 +257,10 @@ row_id query_open_node(struct query *q, uint32_t node)
 
 	do {
 		tree_now(q);
-		const struct node *x = model_node(q->m, node);
-		const struct skeleton *s = q->raw->skeleton;
-		if (!x || !x->known || x->index >= s->nodes)
+		uint32_t n = skeleton_find(q->raw->skeleton, node);
+		if (n == NO_ID)
 			return 0;
-		found = open_node(q, s->node_of[x->index]);
+		found = open_node(q, n);
 	} while (query_ask(q));
 	return found;
 }

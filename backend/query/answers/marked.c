@@ -8,6 +8,7 @@
  */
 #include "query/answers/marked.h"
 
+#include "model/columns.h"
 #include "model/interval.h"
 
 #include <stdlib.h>
@@ -18,6 +19,10 @@ struct marked {
 	struct change *list;    /* by mark: since the mark before */
 	size_t room;
 	uint32_t count; /* marks below it are in the list */
+	uint32_t slots; /* of the snapshot that was walked over last */
+	/* since the newest mark, as it was last counted; since_of: the count then, 0 = never */
+	struct change since;
+	uint32_t since_of;
 };
 
 static void add(struct change *sum, struct live was, struct live is)
@@ -27,12 +32,12 @@ static void add(struct change *sum, struct live was, struct live is)
 	change_add(sum, &c);
 }
 
-static bool count_cell(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+static bool count_cell(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		       const struct live *is)
 {
 	struct query *q = arg;
 
-	(void)s;
+	(void)slot;
 	add(&q->marked->list[mark], *was, *is);
 	return true;
 }
@@ -51,8 +56,10 @@ uint32_t query_marks(struct query *q, const struct change **list)
 {
 	uint32_t whole = model_marks_whole(q->m);
 
+	query_now(q);
 	if (q->marked && (q->marked->chain != model_marks_chain(q->m) ||
-			  q->marked->resets != model_resets(q->m)))
+			  q->marked->resets != model_resets(q->m) ||
+			  (q->marked->walk.missed && q->marked->slots != q->raw->slots->count)))
 		marked_forget(q);
 	if (!q->marked) {
 		q->marked = xcalloc(1, sizeof *q->marked);
@@ -61,7 +68,8 @@ uint32_t query_marks(struct query *q, const struct change **list)
 	}
 	struct marked *k = q->marked;
 	GROW(k->list, k->room, whole + 1u);
-	mark_walk(q->m, &k->walk, whole, count_cell, q);
+	mark_walk(q->m, q->raw->slots, &k->walk, whole, count_cell, q);
+	k->slots = q->raw->slots->count;
 	k->count = whole + 1;
 	*list = k->list;
 	return k->count;
@@ -69,11 +77,12 @@ uint32_t query_marks(struct query *q, const struct change **list)
 
 bool query_since_marks(struct query *q, struct change *sum)
 {
-	const struct marked *k = q->marked;
+	struct marked *k = q->marked;
+
 	if (!k || k->count != model_mark_limit(q->m) || k->chain != model_marks_chain(q->m))
 		return false;
-	*sum = (struct change){ 0 };
-	for (uint32_t i = 0; i < k->walk.slots; i++)
-		add(sum, k->walk.held[i], live_of(&model_dense_slot(q->m, i)->now));
-	return true;
+	if (model_since(q->m, k->walk.held, k->walk.slots, &k->since))
+		k->since_of = k->count;
+	*sum = k->since;
+	return k->since_of == k->count;
 }

@@ -72,27 +72,28 @@ void query_free(struct query *q)
 struct amounts query_node(struct query *q, uint32_t node, bool below)
 {
 	query_now(q);
-	const struct node *n = model_node(q->m, node);
-	const struct skeleton *s = q->raw->skeleton;
+	uint32_t n = skeleton_find(q->raw->skeleton, node);
 
-	if (!n || !n->known || n->index >= s->nodes)
+	if (n == NO_ID)
 		return (struct amounts){ 0 };
-	return (below ? heap_amounts : heap_self_amounts)(q->raw, s->node_of[n->index]);
+	return (below ? heap_amounts : heap_self_amounts)(q->raw, n);
 }
 
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)
 {
-	const struct node *n = model_node(q->m, leaf);
+	query_now(q);
 	uint32_t frame, site = owners_site(q->o, leaf, &frame);
+	struct skeleton *tree = skeleton_hold(q->raw->skeleton); /* names may come meanwhile */
+	uint32_t n = skeleton_find(tree, leaf);
 	size_t count = 0;
 	bool by_pointer = false;
 
-	for (; n && n->known && n->index;
-	     by_pointer = n->by_pointer, n = model_dense(q->m, n->parent, NULL)) {
-		const struct location *at = model_place(q->m, n);
+	for (; n != NO_ID && n;
+	     by_pointer = bit_of(tree->by_pointer_bits, n), n = tree->parent[n]) {
+		const struct location *at = model_location(q->m, tree->location[n]);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
-		const struct symbol *s = symbols_shown(q->s, n->location);
+		const struct symbol *s = symbols_shown(q->s, tree->location[n]);
 		const struct module *x = model_module(q->m, at->module);
 		size_t frames = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
 		for (size_t i = 0; i < frames && count < max; i++) {
@@ -107,28 +108,31 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 									 : NULL,
 				.module_id = at->module,
 				.offset = at->offset,
-				.location = n->location,
+				.location = tree->location[n],
 				.part = (uint32_t)i,
 				.has_offset = x != NULL,
 				.address = x ? x->bias + at->offset : at->offset,
-				.site = n->id == site && i == frame,
+				.site = tree->id[n] == site && i == frame,
 				.by_pointer = by_pointer,
 			};
 		}
 	}
+	skeleton_drop(tree);
 	return count;
 }
 
 void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 {
-	const struct node *n = model_node(q->m, leaf);
 	uint64_t done, asked;
 
 	symbols_progress(q->s, &done, &asked);
 	if (done == asked && !symbols_debuginfod(q->s))
 		return;
-	for (; nodes && n && n->known && n->index; nodes--, n = model_dense(q->m, n->parent, NULL))
-		symbols_shown(q->s, n->location);
+	query_now(q);
+	const struct skeleton *s = q->raw->skeleton;
+	uint32_t n = skeleton_find(s, leaf);
+	for (; nodes && n != NO_ID && n; nodes--, n = s->parent[n])
+		symbols_shown(q->s, s->location[n]);
 }
 
 bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count)

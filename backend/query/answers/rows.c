@@ -500,9 +500,9 @@ bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *
 
 bool query_passes(const struct query *q, uint32_t leaf)
 {
-	const struct node *n = model_node(q->m, leaf);
+	uint32_t n = q->raw ? skeleton_find(q->raw->skeleton, leaf) : NO_ID;
 
-	return n && filter_passed(q, n->index);
+	return filter_passed(q, n);
 }
 
 size_t query_index(const struct query *q, row_id id)

@@ -20,7 +20,6 @@
 #define EXACT 32u /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
 #define STRIDE 8192u /* entries between two running sums */
-#define AHEAD 16u    /* in memory */
 #define LONG_NS 5000000u
 #define PACE_COSTS 4 /* so many times what the last pass took until the next */
 
@@ -32,8 +31,8 @@ struct aging {
 	struct entry {
 		uint64_t bin : 9, blocks : 55;
 	} * entries;
-	uint32_t *first, *arrival; /* the stack's node, by its order of arrival */
-	uint64_t *running;         /* [BINS] of the entries before STRIDE * i */
+	uint32_t *first;
+	uint64_t *running; /* [BINS] of the entries before STRIDE * i */
 	/* The answers: */
 	bool sites, inverted;
 	uint64_t structure;
@@ -86,11 +85,10 @@ static void forget_scan(struct aging *g)
 	skeleton_drop(g->skeleton);
 	free(g->entries);
 	free(g->first);
-	free(g->arrival);
 	free(g->running);
 	g->skeleton = NULL;
 	g->entries = NULL;
-	g->first = g->arrival = NULL;
+	g->first = NULL;
 	g->running = NULL;
 }
 
@@ -101,20 +99,14 @@ static uint32_t *stacks_of(const struct query *q, struct aging *g, const struct 
 	uint32_t *of = xmalloc((c->count + 1) * sizeof *of);
 
 	for (size_t i = 0; i < c->count; i++) {
-		const struct slot *slot = model_slot(q->m, c->list[i].slot), *soon = NULL;
+		uint32_t stack = slots_stack(q->raw->slots, c->list[i].slot);
 
-		if (i + AHEAD < c->count)
-			soon = model_slot(q->m, c->list[i + AHEAD].slot);
-		if (soon && soon->node < s->nodes)
-			__builtin_prefetch(&s->node_of[soon->node]);
 		of[i] = NO_ID;
-		if (!slot || !slot->known || slot->node >= s->nodes ||
-		    !filter_passed(q, slot->node) || !filter_takes(q, &c->list[i]) ||
-		    !bit_of(s->stack_bits, s->node_of[slot->node]))
+		if (stack == NO_ID || !filter_passed(q, s->node_of_stack[stack]) ||
+		    !filter_takes(q, &c->list[i]))
 			continue;
-		of[i] = skeleton_first(s, s->node_of[slot->node]);
-		g->arrival[of[i]] = slot->node;
-		g->first[of[i] + 1]++;
+		of[i] = stack;
+		g->first[stack + 1]++;
 	}
 	return of;
 }
@@ -142,7 +134,6 @@ static void take_scan(const struct query *q, struct aging *g, const struct cohor
 	g->skeleton = skeleton_hold(q->raw->skeleton);
 	uint32_t stacks = g->skeleton->stacks;
 	g->first = xcalloc(stacks + 2ul, sizeof *g->first);
-	g->arrival = xcalloc(stacks + 1ul, sizeof *g->arrival);
 	uint32_t *of = stacks_of(q, g, c);
 	for (uint32_t k = 0; k < stacks; k++)
 		g->first[k + 1] += g->first[k];
@@ -178,12 +169,9 @@ static void add_entries(const struct aging *g, uint32_t from, uint32_t to, uint6
 /* A node of the call tree as it is now, in that of the scan; NO_ID = it came since. */
 static uint32_t node_then(const struct query *q, const struct aging *g, uint32_t node)
 {
-	const struct node *n;
-
 	if (g->skeleton == q->raw->skeleton || !node)
 		return node;
-	n = model_node(q->m, q->raw->skeleton->id[node]);
-	return n && n->index < g->skeleton->nodes ? g->skeleton->node_of[n->index] : NO_ID;
+	return skeleton_find(g->skeleton, q->raw->skeleton->id[node]);
 }
 
 static void add_member(const struct query *q, const struct aging *g, const struct trow *r,
@@ -227,7 +215,11 @@ static void age_sites(struct query *q, struct aging *g, const uint32_t *ids, siz
 			at[ids[i]] = (uint32_t)i + 1;
 	for (uint32_t k = 0; sites && k < g->skeleton->stacks; k++) {
 		uint32_t to =
-			at[g->first[k] < g->first[k + 1] ? sites_of_index(q, g->arrival[k]) : 0];
+			at[g->first[k] < g->first[k + 1]
+				   ? sites_of_index(q,
+						    skeleton_arrival(g->skeleton,
+								     g->skeleton->node_of_stack[k]))
+				   : 0];
 		if (to)
 			add_entries(g, g->first[k], g->first[k + 1], blocks + (to - 1) * BINS);
 	}

@@ -41,10 +41,9 @@ static void key_above(const struct query *q, uint32_t node, char *key)
 void query_stack_key(struct query *q, uint32_t leaf, char *key)
 {
 	query_now(q);
-	const struct node *n = model_node(q->m, leaf);
-	const struct skeleton *s = q->raw->skeleton;
+	uint32_t n = skeleton_find(q->raw->skeleton, leaf);
 
-	key_above(q, n && n->known && n->index < s->nodes ? s->node_of[n->index] : 0, key);
+	key_above(q, n != NO_ID ? n : 0, key);
 }
 
 bool expected_stack(const struct query *q, uint32_t stack)
@@ -71,7 +70,7 @@ bool query_expected(struct query *q, uint32_t leaf)
 
 uint32_t query_site_of(const struct query *q, uint32_t leaf)
 {
-	return q->sites ? sites_of_index(q, model_node(q->m, leaf)->index) : 0;
+	return q->sites ? sites_of_index(q, idmap_get(&q->raw->skeleton->ids, leaf)) : 0;
 }
 
 bool query_site_key(struct query *q, uint32_t site, char *key)

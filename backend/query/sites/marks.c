@@ -17,11 +17,11 @@ struct walking {
 	size_t place; /* of the mark before */
 };
 
-static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+static bool count_slot(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		       const struct live *is)
 {
 	struct walking *w = arg;
-	uint32_t number = sites_of_index(w->q, s->node);
+	uint32_t number = sites_of_stack(w->q, w->q->raw->slots->stack[slot]);
 
 	while (w->k->marks[w->place] < mark)
 		w->place++;
@@ -75,9 +75,10 @@ void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 		memset(h->at, 0, (count + 1) * sizeof *h->at);
 	}
 	if (count && k->which == AT_SHAPES)
-		sample_walk(q->m, &walk, count_slot, &w);
+		sample_walk(q->m, q->raw->slots, &walk, count_slot, &w);
 	else if (count)
-		mark_walk(q->m, &walk, marks[count - 1], count_slot, &w);
+		mark_walk(q->m, q->raw->slots, &walk, marks[count - 1], count_slot, &w);
+	k->missed |= walk.missed;
 	mark_walk_end(&walk);
 	for (size_t i = 0; i < t->count; i++)
 		for (size_t p = 1; p < count; p++)

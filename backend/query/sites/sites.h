@@ -62,9 +62,16 @@ struct site_table {
 	size_t row_count, row_room;
 };
 
+/* By the node's order of arrival. */
 static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
 {
 	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+}
+static inline uint32_t sites_of_stack(const struct query *q, uint32_t stack)
+{
+	const struct skeleton *s = q->raw->skeleton;
+
+	return sites_of_index(q, skeleton_arrival(s, s->node_of_stack[stack]));
 }
 /* Does x precede y when their figures are equal? In the agent's order of stacks, so the same for
  * every viewer. */

@@ -133,21 +133,13 @@ size_t member_path(struct query *q, bool inverted, uint32_t node)
 	return count;
 }
 
-/* The order of arrival of a node. */
-static uint32_t arrival_of(const struct query *q, uint32_t node)
-{
-	uint32_t id = q->raw->skeleton->id[node];
-	const struct node *n = model_node(q->m, id);
-
-	return n ? n->index : 0;
-}
-
 struct witness member_witness(const struct query *q, const struct member *m)
 {
+	const struct skeleton *s = q->raw->skeleton;
 	uint32_t frames = frames_of(q, m->node);
 
-	return (struct witness){ .node = arrival_of(q, m->node),
-				 .leaf = arrival_of(q, m->leaf),
+	return (struct witness){ .node = skeleton_arrival(s, m->node),
+				 .leaf = skeleton_arrival(s, m->leaf),
 				 .frame = frames - 1 - m->frame,
 				 .all = q->merged || frames == 1 };
 }

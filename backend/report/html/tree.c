@@ -27,9 +27,8 @@ struct html_tree {
 	uint32_t *owner, *site; /* by stack */
 	struct entry *entries;  /* by node, in its order */
 	size_t entry_count, entry_room;
-	uint32_t *id_of_place; /* of slots */
-	uint32_t *of_slot;     /* entry, by the slot's id; NO_ID = it never had a block */
-	struct map owner_of;   /* an owner's module -> its number */
+	uint32_t *of_slot;   /* entry, by arrival of slots; NO_ID = it never had a block */
+	struct map owner_of; /* an owner's module -> its number */
 };
 
 int64_t html_tree_owner(const struct html_tree *t, uint32_t module)
@@ -67,7 +66,7 @@ static void find_owners_and_sites(struct html_tree *t, struct query *q)
 	}
 }
 
-/* A slot of a node, by what tells its entry from the node's others. */
+/* A slot of a node, by what tells its entry from the node's others; slot: by arrival. */
 struct part {
 	uint32_t owner, site, epoch, slot;
 };
@@ -87,31 +86,40 @@ static int compare_parts(const void *pa, const void *pb)
 
 static bool had_blocks(const struct columns *c, uint32_t slot)
 {
-	return c->now[slot].alloc_blocks || c->now[slot].alloc_bytes;
+	const struct tally *now = columns_now(c, slot);
+
+	return now->alloc_blocks || now->alloc_bytes;
+}
+
+static uint32_t merged_node(const struct html_tree *t, uint32_t slot)
+{
+	const struct columns *c = t->report->columns;
+
+	return t->merged->of_node[c->skeleton->node_of_stack[c->slots->stack[slot]]];
 }
 
 /* All slots that had blocks, by node: those of node n are parts end[n - 1] .. end[n] - 1. */
 static struct part *parts_by_node(const struct html_tree *t, uint32_t *end)
 {
 	const struct columns *c = t->report->columns;
-	const struct skeleton *s = c->skeleton;
-	struct part *list = xmalloc((c->slots + 1ul) * sizeof *list);
+	struct part *list = xmalloc((c->slots->count + 1ul) * sizeof *list);
 	uint32_t before = 0;
 
-	for (uint32_t k = 0; k < s->stacks; k++)
-		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++)
-			end[t->merged->of_node[s->node_of_stack[k]]] += had_blocks(c, i);
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		end[merged_node(t, a)] += had_blocks(c, a);
 	for (uint32_t n = 0; n < t->merged->count; n++) {
 		uint32_t here = end[n];
 
 		end[n] = before;
 		before += here;
 	}
-	for (uint32_t k = 0; k < s->stacks; k++)
-		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++)
-			if (had_blocks(c, i))
-				list[end[t->merged->of_node[s->node_of_stack[k]]]++] =
-					(struct part){ t->owner[k], t->site[k], c->epoch[i], i };
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		uint32_t k = c->slots->stack[a];
+
+		if (had_blocks(c, a))
+			list[end[merged_node(t, a)]++] =
+				(struct part){ t->owner[k], t->site[k], c->slots->epoch[a], a };
+	}
 	return list;
 }
 
@@ -126,24 +134,19 @@ static void enter(struct html_tree *t, uint32_t node, const struct part *p, bool
 		};
 	}
 	struct entry *e = &t->entries[t->entry_count - 1];
-	t->of_slot[t->id_of_place[p->slot]] = (uint32_t)t->entry_count - 1;
-	e->estimate |= bit_of(c->weighed_bits, p->slot);
-	tally_add(&e->sum, &c->now[p->slot]);
+	t->of_slot[p->slot] = (uint32_t)t->entry_count - 1;
+	e->estimate |= bit_of(t->report->heap->sums->estimate_bits, c->slots->stack[p->slot]);
+	tally_add(&e->sum, columns_now(c, p->slot));
 }
 
 static void gather_entries(struct html_tree *t)
 {
-	const struct model *m = t->report->model;
-	const struct columns *c = t->report->columns;
-	uint32_t ids = model_slot_count(m), first = 0;
+	uint32_t slots = t->report->columns->slots->count, first = 0;
 	uint32_t *end = xcalloc(t->merged->count + 1ul, sizeof *end);
 	struct part *list = parts_by_node(t, end);
 
-	t->of_slot = xmalloc((ids + 1ul) * sizeof *t->of_slot);
-	memset(t->of_slot, 0xff, ids * sizeof *t->of_slot);
-	t->id_of_place = xmalloc((c->slots + 1ul) * sizeof *t->id_of_place);
-	for (uint32_t i = 0; i < c->slots; i++) /* they arrived in the model's order */
-		t->id_of_place[c->place_of[i]] = model_dense_slot(m, i)->id;
+	t->of_slot = xmalloc((slots + 1ul) * sizeof *t->of_slot);
+	memset(t->of_slot, 0xff, slots * sizeof *t->of_slot);
 	for (uint32_t n = 0; n < t->merged->count; first = end[n++]) {
 		if (end[n] - first > 1)
 			qsort(list + first, end[n] - first, sizeof *list, compare_parts);
@@ -193,7 +196,6 @@ void html_tree_free(struct html_tree *t)
 	free(t->owner);
 	free(t->site);
 	free(t->entries);
-	free(t->id_of_place);
 	free(t->of_slot);
 	free(t);
 }
@@ -351,7 +353,7 @@ static void add_cell(struct cells *c, uint32_t slot, int64_t bytes, int64_t bloc
 	c->blocks[entry] += blocks;
 }
 
-static bool on_cell(void *arg, uint32_t instant, const struct slot *s, const struct live *was,
+static bool on_cell(void *arg, uint32_t instant, uint32_t slot, const struct live *was,
 		    const struct live *is)
 {
 	struct cells *c = arg;
@@ -360,22 +362,23 @@ static bool on_cell(void *arg, uint32_t instant, const struct slot *s, const str
 		put_instant(c);
 	c->begun = true;
 	c->instant = instant;
-	add_cell(c, s->id, (int64_t)(is->bytes - was->bytes), (int64_t)(is->blocks - was->blocks));
+	add_cell(c, slot, (int64_t)(is->bytes - was->bytes), (int64_t)(is->blocks - was->blocks));
 	return true;
 }
 
 static void put_walk(struct cells *c, const char *key, uint32_t last_mark)
 {
 	const struct model *m = c->tree->report->model;
+	const struct slots *slots = c->tree->report->columns->slots;
 	struct mark_walk walk = { 0 };
 
 	pack_key(c->out, key);
 	pack_open(c->out, '[');
 	c->begun = false;
 	if (last_mark)
-		mark_walk(m, &walk, last_mark, on_cell, c);
+		mark_walk(m, slots, &walk, last_mark, on_cell, c);
 	else
-		sample_walk(m, &walk, on_cell, c);
+		sample_walk(m, slots, &walk, on_cell, c);
 	mark_walk_end(&walk);
 	put_instant(c);
 	pack_close(c->out, ']');
@@ -385,17 +388,17 @@ static void put_walk(struct cells *c, const char *key, uint32_t last_mark)
 static void put_peak(struct cells *c)
 {
 	const struct model *m = c->tree->report->model;
+	struct peak_at at = { 0 };
+	struct peak_cell cell;
 
 	pack_key(c->out, "peak_cells");
 	pack_open(c->out, '[');
 	c->begun = model_peak(m) != NULL;
 	c->instant = 0;
-	for (uint32_t id = 0; c->begun && id < model_slot_count(m); id++) {
-		struct tally then = model_peak_of_slot(m, id);
-
-		if (live_blocks(&then))
-			add_cell(c, id, (int64_t)live_bytes(&then), (int64_t)live_blocks(&then));
-	}
+	while (c->begun && peak_next(&c->tree->report->columns->peak, &at, &cell))
+		if (live_blocks(&cell.then))
+			add_cell(c, cell.slot, (int64_t)live_bytes(&cell.then),
+				 (int64_t)live_blocks(&cell.then));
 	put_instant(c);
 	pack_close(c->out, ']');
 }

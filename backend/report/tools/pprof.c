@@ -39,7 +39,8 @@ struct profile {
 	uint32_t function_count;
 	uint32_t *module_ids, *location_ids; /* by module, by location number; 0 = not written */
 	uint32_t module_count, location_count;
-	struct map cuts; /* label to the id of a location without code */
+	struct map cuts;    /* label to the id of a location without code */
+	uint32_t *slot_ids; /* by place in the columns: the wire's */
 	/* the program's only thread, or NO_ID */
 	uint32_t only_thread;
 	uint32_t command;                          /* the program's, a label */
@@ -230,13 +231,14 @@ static size_t by_thread(const struct profile *p, const struct report_stack *s, s
 {
 	const struct model *m = p->x.report->model;
 	const struct cohorts *c = model_cohorts(m);
+	const struct columns *slots = p->x.report->columns;
 	const struct cohort *first;
 	uint64_t blocks = 0, bytes = 0;
 	size_t count = 0;
 
-	for (uint32_t at = c ? model_node(m, s->leaf)->first_slot : NO_ID; at != NO_ID;
-	     at = model_dense_slot(m, at)->next_of_node) {
-		size_t n = cohorts_of_slot(c, model_dense_slot(m, at)->id, &first);
+	for (uint32_t at = c ? slots->first[s->stack + 1] : 0;
+	     c && at-- > slots->first[s->stack];) {
+		size_t n = cohorts_of_slot(c, p->slot_ids[at], &first);
 		for (size_t i = 0; i < n; i++) {
 			size_t k = 0;
 			while (k < count && list[k].thread != first[i].thread)
@@ -324,6 +326,17 @@ static void raise_to(uint64_t *most, uint64_t n)
 	*most = n > *most ? n : *most;
 }
 
+static uint32_t *ids_of_places(const struct columns *c)
+{
+	uint32_t *of_slot = slots_ids(c->slots);
+	uint32_t *list = xmalloc((c->slots->count + 1ul) * sizeof *list);
+
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		list[c->place_of[a]] = of_slot[a];
+	free(of_slot);
+	return list;
+}
+
 static void put_process(struct profile *p, const struct report_options *o)
 {
 	const struct model *m = p->x.report->model;
@@ -334,6 +347,7 @@ static void put_process(struct profile *p, const struct report_options *o)
 	p->command = command(p);
 	p->module_ids = xcalloc(model_module_count(m) + 1u, sizeof *p->module_ids);
 	p->location_ids = xcalloc(model_location_count(m) + 1u, sizeof *p->location_ids);
+	p->slot_ids = ids_of_places(p->x.report->columns);
 	put_mappings(p);
 	for (size_t i = 0; i < p->x.count; i++) {
 		struct report_stack s = shown_stack(&p->x, i);
@@ -345,6 +359,7 @@ static void put_process(struct profile *p, const struct report_options *o)
 	raise_to(&p->period, filter && filter->sample ? filter->sample : 1);
 	proto_number(&p->top, COMMENT, text(p, title));
 	free(title);
+	free(p->slot_ids);
 	free(p->module_ids);
 	free(p->location_ids);
 }

@@ -7,7 +7,7 @@
 #ifndef MADE_H
 #define MADE_H
 
-#include "model/columns.h"
+#include "slots.h"
 #include "symbols/symbols.h"
 #include "wire/decode.h"
 
@@ -27,15 +27,23 @@ static void made_apply(struct model *m, const struct event *e)
 	}
 }
 
+/* What came of call paths is taken. -1: something of it contradicts. */
+static inline int made_take(struct model *m)
+{
+	struct event e = { .type = MTW_STATE };
+
+	return model_apply(m, &e, &made_err);
+}
+
 /* What the snapshot has of a node: with what is below it, or of its own. */
 static inline struct amounts made_amounts(const struct model *m, uint32_t node, bool below)
 {
 	const struct heap *h = model_heap(m);
-	uint32_t index = model_node(m, node)->index;
+	uint32_t n = skeleton_find(h->skeleton, node);
 
-	if (index >= h->skeleton->nodes) /* it came since the tick */
+	if (n == NO_ID) /* it came since the tick */
 		return (struct amounts){ 0 };
-	return (below ? heap_amounts : heap_self_amounts)(h, h->skeleton->node_of[index]);
+	return (below ? heap_amounts : heap_self_amounts)(h, n);
 }
 
 /* Of the base, in all. */

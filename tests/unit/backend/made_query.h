@@ -84,13 +84,13 @@ static inline void made_sample_cells(struct session *x)
 	struct event e = { .type = MTW_SAMPLE_LIVE };
 
 	e.u.mark_live.mark = x->samples.serial;
-	for (uint32_t id = 1; id < model_slot_count(x->m); id++) {
-		const struct slot *s = model_slot(x->m, id);
-		if (!s || !s->known)
+	for (uint32_t id = 1; id < model_columns(x->m)->slot_ids.end; id++) {
+		struct live is = made_live_of(x->m, id);
+		if (!made_has_slot(x->m, id))
 			continue;
 		e.u.mark_live.slot = id;
-		e.u.mark_live.blocks = live_blocks(&s->now);
-		e.u.mark_live.bytes = live_bytes(&s->now);
+		e.u.mark_live.blocks = is.blocks;
+		e.u.mark_live.bytes = is.bytes;
 		made_apply(x->m, &e);
 	}
 	e.u.mark_live.slot = 0;
@@ -165,13 +165,9 @@ static inline void stop_for(struct session *x, uint32_t why, uint64_t ns, uint64
 /* More in a slot; it is made, for the node of its number, when it is new. */
 static inline void grow(struct session *x, uint32_t slot, uint64_t blocks, uint64_t bytes)
 {
-	const struct slot *s = model_slot(x->m, slot);
-
-	if (!s || !s->known) {
+	if (!made_has_slot(x->m, slot))
 		made_slot(x->m, slot, slot, 0);
-		s = model_slot(x->m, slot);
-	}
-	struct tally t = s->now;
+	struct tally t = made_now(x->m, slot);
 	x->sum.alloc_blocks += blocks;
 	x->sum.alloc_bytes += bytes;
 	made_counts(x->m, slot, t.alloc_blocks + blocks, t.alloc_bytes + bytes, t.free_blocks,
@@ -180,7 +176,7 @@ static inline void grow(struct session *x, uint32_t slot, uint64_t blocks, uint6
 
 static inline void shrink(struct session *x, uint32_t slot, uint64_t blocks, uint64_t bytes)
 {
-	struct tally t = model_slot(x->m, slot)->now;
+	struct tally t = made_now(x->m, slot);
 
 	x->sum.free_blocks += blocks;
 	x->sum.free_bytes += bytes;

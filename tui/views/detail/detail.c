@@ -6,6 +6,7 @@
  */
 #include "views/detail/detail.h"
 
+#include "model/columns.h"
 #include "widgets/judgement.h"
 
 #include <stdlib.h>
@@ -120,44 +121,24 @@ static void add_figures(struct detail *d)
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 }
 
-static int by_number(const void *a, const void *b)
+/* The slots of the node, and of all below it, by id. */
+static size_t find_slots(const struct detail *d, uint32_t *list)
 {
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static void add_slots(const struct model *m, const struct node *n, uint32_t *slots, size_t *count)
-{
-	for (uint32_t i = n->first_slot; i != NO_ID && *count < SCAN_SLOTS_MAX;) {
-		const struct slot *slot = model_dense_slot(m, i);
-		slots[(*count)++] = slot->id;
-		i = slot->next_of_node;
-	}
-}
-
-/* Collects the slots of the node and all below it, by parent and sibling links, without
- * recursion. */
-static size_t walk(const struct detail *d, uint32_t *slots)
-{
-	const struct model *m = d->p.v.ui->shown.model;
-	const struct node *top = model_node(m, d->node), *n = top;
+	const struct heap *h = model_heap(d->p.v.ui->shown.model);
+	const struct skeleton *s = h->skeleton;
+	uint32_t node = skeleton_find(s, d->node);
 	size_t count = 0;
 
-	if (!n || !n->known)
+	if (node == NO_ID)
 		return 0;
-	for (;;) {
-		add_slots(m, n, slots, &count);
-		if (d->inclusive && n->first_child != NO_ID) {
-			n = model_dense(m, n->first_child, NULL);
-			continue;
-		}
-		while (n != top && n->next_sibling == NO_ID)
-			n = model_dense(m, n->parent, NULL);
-		if (n == top || count >= SCAN_SLOTS_MAX)
-			return count;
-		n = model_dense(m, n->next_sibling, NULL);
+	uint32_t first = skeleton_first(s, node);
+	uint32_t last = d->inclusive ? skeleton_last(s, node) : skeleton_first(s, node + 1);
+	for (uint32_t id = 0; id < h->slots->ids.end && count < SCAN_SLOTS_MAX; id++) {
+		uint32_t stack = slots_stack(h->slots, id);
+		if (stack != NO_ID && stack >= first && stack < last)
+			list[count++] = id;
 	}
+	return count;
 }
 
 static void collect(struct detail *d)
@@ -166,10 +147,9 @@ static void collect(struct detail *d)
 
 	if (!d->slots)
 		d->slots = xcalloc(SCAN_SLOTS_MAX, sizeof *d->slots);
-	d->slot_count = walk(d, d->slots);
+	d->slot_count = find_slots(d, d->slots);
 	d->slots_whole = d->slot_count < SCAN_SLOTS_MAX;
 	d->slots_marks = model_marks_generation(m);
-	qsort(d->slots, d->slot_count, sizeof *d->slots, by_number);
 }
 
 static void ask_for_ages(struct detail *d)
@@ -187,12 +167,12 @@ static void ask_for_ages(struct detail *d)
 static void refresh(struct view *v, bool resort)
 {
 	struct detail *d = (struct detail *)v;
-	const struct node *n = model_node(v->ui->shown.model, d->node);
+	const struct heap *h = model_heap(v->ui->shown.model);
 	const struct scan_ages *ages = model_ages(v->ui->shown.model);
 
 	(void)resort;
 	page_clear(&d->p);
-	if (!n) {
+	if (skeleton_find(h->skeleton, d->node) == NO_ID) {
 		page_add(&d->p, ROLE_WARNING, "this call path is no longer in the session");
 		return;
 	}

@@ -5,6 +5,7 @@
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
 #include "views/looked.h"
+#include "model/columns.h"
 #include "model/state/cohorts.h"
 
 #include <stdlib.h>
@@ -169,18 +170,18 @@ static size_t intervals(const struct model *m, struct interval **out)
 }
 
 /* To the first interval that ends with its epoch, or later. */
-static void add_slot(struct interval *list, size_t n, const struct slot *s)
+static void add_slot(struct interval *list, size_t n, const struct columns *c, uint32_t slot)
 {
 	size_t low = 0, high = n - 1;
 
 	while (low < high) {
 		size_t at = low + (high - low) / 2;
-		if (list[at].epoch < s->epoch)
+		if (list[at].epoch < columns_epoch(c, slot))
 			low = at + 1;
 		else
 			high = at;
 	}
-	tally_add(&list[low].sum, &s->now);
+	tally_add(&list[low].sum, columns_now(c, slot));
 }
 
 static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size)
@@ -198,10 +199,11 @@ void detail_survival(struct detail *d)
 	size_t n = intervals(m, &list);
 	char from[16], to[16], label[40], one[32], two[32], bar[TEXT_MAX];
 
-	for (size_t i = 0; n > 1 && d->slots_whole && i < d->slot_count; i++) {
-		const struct slot *s = model_slot(m, d->slots[i]);
-		if (s && s->known)
-			add_slot(list, n, s);
+	const struct columns *c = n > 1 && d->slots_whole ? model_columns(m) : NULL;
+	for (size_t i = 0; c && i < d->slot_count; i++) {
+		uint32_t slot = slots_find(c->slots, d->slots[i]);
+		if (slot != NO_ID)
+			add_slot(list, n, c, slot);
 	}
 	if (n > 1 && d->slots_whole) {
 		page_add(&d->p, ROLE_NORMAL, "%s", "");

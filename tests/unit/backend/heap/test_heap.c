@@ -7,6 +7,7 @@
 #include "random.h"
 
 #include "heap/heap.h"
+#include "heap/take.h"
 
 #define NODES 600u
 #define SLOTS 400u
@@ -35,8 +36,15 @@ static void grow(struct plain *p, struct columns *c, unsigned nodes, unsigned sl
 	}
 	for (; slots-- && p->slots < SLOTS; p->slots++) {
 		p->node_of[p->slots] = below(p->nodes);
-		CHECK_EQ(columns_add_slot(c, p->node_of[p->slots], 1), p->slots);
+		CHECK_EQ(columns_add_slot(c, p->node_of[p->slots], 1, p->slots + 1), p->slots);
 	}
+}
+
+static void set(struct columns *c, uint32_t slot, const struct tally *now, bool weighed)
+{
+	*columns_now(c, slot) = *now;
+	if (weighed)
+		columns_weigh(c, slot);
 }
 
 static void count(struct plain *p, struct columns *c, unsigned changes)
@@ -50,7 +58,7 @@ static void count(struct plain *p, struct columns *c, unsigned changes)
 		t->free_blocks += below((uint32_t)live_blocks(t) + 1);
 		t->free_bytes += below((uint32_t)live_bytes(t) + 1);
 		p->weighed[s] = p->weighed[s] || below(20) == 0;
-		columns_count(c, s, t, p->weighed[s]);
+		set(c, s, t, p->weighed[s]);
 	}
 }
 
@@ -227,12 +235,12 @@ TEST(only_new_stacks_make_another_skeleton)
 
 	columns_init(&c);
 	CHECK(!columns_settle(&c));
-	CHECK_EQ(columns_add_slot(&c, 0, 1), 0); /* blocks without a frame */
+	CHECK_EQ(columns_add_slot(&c, 0, 1, 1), 0); /* blocks without a frame */
 	CHECK(columns_settle(&c));
-	CHECK_EQ(columns_add_slot(&c, 0, 2), 1);
+	CHECK_EQ(columns_add_slot(&c, 0, 2, 2), 1);
 	CHECK(!columns_settle(&c));
-	CHECK_EQ(c.slots, 2);
-	columns_count(&c, 1, &(struct tally){ 1, 10, 0, 0 }, false);
+	CHECK_EQ(c.slots->count, 2);
+	set(&c, 1, &(struct tally){ 1, 10, 0, 0 }, false);
 	struct heap *h = heap_new(&c, NULL);
 	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 10);
 	heap_drop(h);
@@ -247,9 +255,9 @@ TEST(a_chain_as_deep_as_the_wire_allows)
 	columns_init(&c);
 	for (uint32_t i = 0; i < depth; i++)
 		n = columns_add_node(&c, n, 1, i + 1, false);
-	columns_add_slot(&c, n, 1);
+	columns_add_slot(&c, n, 1, 1);
 	columns_settle(&c);
-	columns_count(&c, 0, &(struct tally){ 1, 8, 0, 0 }, false);
+	set(&c, 0, &(struct tally){ 1, 8, 0, 0 }, false);
 	struct heap *h = heap_new(&c, NULL);
 	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 8);
 	CHECK_EQ(heap_incl(h, h->skeleton->node_of[n]).alloc_bytes, 8);
@@ -272,7 +280,7 @@ TEST(stacks_are_ordered_by_live_bytes)
 			((uint64_t)below(1u << 31) << 33 | below(1u << 31)) >> below(64);
 		if (below(3) == 0)
 			p.now[s].alloc_bytes = 7;
-		columns_count(&c, s, &p.now[s], false);
+		set(&c, s, &p.now[s], false);
 	}
 	struct heap *h = heap_new(&c, NULL);
 	heap_order(h, order);
@@ -292,22 +300,112 @@ TEST(what_came_at_once_is_given_back)
 	enum { MANY = 100000 };
 	struct heap_batch b = { 0 };
 	struct columns c;
+	struct err err;
 
 	columns_init(&c);
-	GROW(b.nodes, b.node_room, MANY);
-	GROW(b.slots, b.slot_room, MANY);
-	GROW(b.counts, b.count_room, MANY);
-	for (uint32_t i = 0; i < MANY; i++) {
-		b.nodes[b.node_count++] = (struct arrival){ .location = 1, .id = i + 1 };
-		b.slots[b.slot_count++] = (struct slot_arrival){ .node = i + 1 };
-		b.counts[b.count_count++] = (struct batch_count){ i, false, { 1, 8, 0, 0 } };
+	for (uint32_t i = 1; i <= MANY; i++) {
+		heap_put(&b, &(struct heap_event){ .type = HEAP_NODE, .id = i, .number = 1 });
+		heap_put(&b, &(struct heap_event){ .type = HEAP_SLOT, .id = i, .of = i });
+		heap_put(&b,
+			 &(struct heap_event){ .type = HEAP_COUNTS, .id = i, .t = { 1, 8, 0, 0 } });
 	}
-	columns_take(&c, &b);
-	CHECK_EQ(b.node_room + b.slot_room + b.count_room, 0);
-	CHECK_EQ(c.node_room + c.slot_room, 0);
+	heap_put(&b, &(struct heap_event){ .type = HEAP_TICK });
+	CHECK_EQ(columns_take(&c, &b, &err), 0);
+	columns_settle(&c);
+	columns_rest(&c);
+	CHECK_EQ(b.room + c.node_room + c.slot_room + c.grown_room, 0);
 	struct heap *h = heap_new(&c, NULL);
 	CHECK_EQ(heap_incl(h, 0).alloc_bytes, 8 * MANY);
 	heap_drop(h);
-	heap_batch_release(&b);
 	columns_release(&c);
+}
+
+static int put(struct columns *c, const struct heap_event *e)
+{
+	struct heap_batch b = { 0 };
+	struct err err;
+
+	heap_put(&b, e);
+	int rc = columns_take(c, &b, &err);
+	heap_batch_release(&b);
+	return rc;
+}
+
+#define PUT(c, ...) put(c, &(struct heap_event){ __VA_ARGS__ })
+
+static uint64_t held(struct columns *c)
+{
+	columns_settle(c);
+	columns_rest(c);
+	struct heap *h = heap_new(c, NULL);
+	uint64_t bytes = heap_incl(h, 0).alloc_bytes;
+
+	heap_drop(h);
+	return bytes;
+}
+
+/* Somebody looks between any two events: at the last tick. */
+TEST(counters_wait_for_the_tick)
+{
+	struct columns c;
+
+	columns_init(&c);
+	CHECK_EQ(PUT(&c, .type = HEAP_NODE, .id = 1, .number = 1), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_SLOT, .id = 1, .of = 1), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_COUNTS, .id = 1, .t = { 1, 10, 0, 0 }), 0);
+	CHECK_EQ(held(&c), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_COUNTS, .id = 1, .t = { 2, 30, 0, 0 }), 0); /* twice */
+	CHECK_EQ(held(&c), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_COUNTS, .id = 1, .t = { 1, 20, 0, 0 }), -1);
+	CHECK_EQ(PUT(&c, .type = HEAP_TICK), 0);
+	CHECK_EQ(held(&c), 30);
+	CHECK_EQ(PUT(&c, .type = HEAP_SLOT, .id = 7, .of = 1, .number = 1), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_COUNTS, .id = 7, .t = { 1, 5, 0, 0 }), 0);
+	CHECK_EQ(PUT(&c, .type = HEAP_COUNTS, .id = 1, .t = { 3, 40, 0, 0 }), 0);
+	CHECK_EQ(held(&c), 30); /* and the new slot went into place meanwhile */
+	CHECK_EQ(PUT(&c, .type = HEAP_TICK), 0);
+	CHECK_EQ(held(&c), 45);
+	columns_release(&c);
+}
+
+/* The past of a program: its own counters in the call tree of now. */
+TEST(another_instant_has_the_same_places)
+{
+	struct plain p = { .nodes = 1, .parent = { NO_ID } }, then;
+	struct columns now, past, other;
+
+	seed = 4;
+	columns_init(&now);
+	columns_init(&past);
+	grow(&p, &past, 200, 100);
+	columns_settle(&past);
+	count(&p, &past, 500);
+	then = p;
+	for (uint32_t n = 1; n < p.nodes; n++)
+		columns_add_node(&now, p.parent[n], p.location[n], n * 3, p.by_pointer[n]);
+	for (uint32_t s = 0; s < p.slots; s++)
+		columns_add_slot(&now, p.node_of[s], 1, s + 1);
+	columns_settle(&now);
+	grow(&p, &now, 200, 100);
+	columns_settle(&now);
+	CHECK(columns_adopt(&past, &now));
+	CHECK(past.skeleton == now.skeleton && past.slots == now.slots);
+	for (uint32_t s = 0; s < p.slots; s++) {
+		struct tally none = { 0 };
+		CHECK(!memcmp(columns_now(&past, s), s < then.slots ? &then.now[s] : &none,
+			      sizeof none));
+		p.now[s] = *columns_now(&past, s);
+		p.weighed[s] = s < then.slots && then.weighed[s];
+	}
+	check_all(&p, &past);
+	grow(&p, &past, 50, 50); /* and it goes on from there */
+	columns_settle(&past);
+	check_all(&p, &past);
+	columns_init(&other);
+	columns_add_node(&other, 0, 1, 77, false);
+	columns_settle(&other);
+	CHECK(!columns_adopt(&other, &now));
+	columns_release(&other);
+	columns_release(&past);
+	columns_release(&now);
 }

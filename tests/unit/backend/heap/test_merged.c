@@ -45,7 +45,7 @@ static void make(struct tree *t, uint32_t nodes)
 	for (uint32_t i = 0; i < nodes; i++)
 		list[i] = (struct arrival){ .parent = i - below(below(2) ? 1 + i % 5 : i + 1),
 					    .location = below(LOCATIONS) };
-	t->s = skeleton_new(NULL, list, nodes, no_stacks);
+	t->s = skeleton_new(NULL, list, nodes, no_stacks, NULL);
 }
 
 /* The names from a node's innermost frame outwards; returns their count. */
@@ -150,7 +150,7 @@ TEST(a_deep_chain)
 
 	for (uint32_t i = 0; i < DEEP; i++)
 		list[i].parent = i;
-	struct skeleton *s = skeleton_new(NULL, list, DEEP, no_stacks);
+	struct skeleton *s = skeleton_new(NULL, list, DEEP, no_stacks, NULL);
 	struct merged *m = merged_new(s, &n, name, 1);
 	CHECK_EQ(m->count, DEEP + 1);
 	CHECK_EQ(m->parent[DEEP], DEEP - 1);

@@ -68,12 +68,9 @@ static void follow(struct session *x, uint32_t slot, uint64_t *live, double want
 {
 	uint64_t to = (uint64_t)want, born = 40000 + (to > *live ? to - *live : 0),
 		 gone = 40000 + (to < *live ? *live - to : 0);
-	const struct slot *s = model_slot(x->m, slot);
-	struct tally t = { 0 };
+	struct tally t = made_now(x->m, slot);
 
-	if (s && s->known)
-		t = s->now;
-	else
+	if (!made_has_slot(x->m, slot))
 		made_slot(x->m, slot, slot, 0);
 	made_counts(x->m, slot, t.alloc_blocks + 21, t.alloc_bytes + born, t.free_blocks + 20,
 		    t.free_bytes + gone);

@@ -6,6 +6,7 @@
 #include "check.h"
 #include "frames.h"
 #include "key.h"
+#include "slots.h"
 #include "link/thin/thin.h"
 #include "model/model.h"
 #include "session/writer.h"
@@ -137,8 +138,8 @@ static void is_right(const struct model *m)
 	CHECK(model_check(m, &err));
 	for (uint32_t s = 1; s <= SLOTS; s++) {
 		uint64_t n = grown(s, model_time(m));
-		CHECK_EQ(model_slot(m, s)->now.alloc_blocks, n);
-		CHECK_EQ(model_slot(m, s)->now.free_bytes, 50 * (n - n % 2));
+		CHECK_EQ(made_now(m, s).alloc_blocks, n);
+		CHECK_EQ(made_now(m, s).free_bytes, 50 * (n - n % 2));
 	}
 	CHECK_EQ(model_totals(m)->time_ns, model_time(m));
 }

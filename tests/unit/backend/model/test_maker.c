@@ -56,13 +56,14 @@ static void grow(struct pair *p)
 /* As if the last one had taken long, and long ago. */
 static void be_due(struct model *m)
 {
-	m->snapshot.cost_ns = 1u << 30;
-	m->snapshot.made_ns = 0;
+	m->maker->cost_ns = 1u << 30;
+	m->maker->made_ns = 0;
 }
 
 static void begin(struct pair *p)
 {
 	*p = (struct pair){ .now = 0 };
+	seed = 5;
 	for (int k = 0; k < 2; k++) {
 		p->of[k] = model_new();
 		made_module(p->of[k], 0, "/bin/made", MTW_MODULE_MAIN);
@@ -99,12 +100,12 @@ TEST(a_thread_makes_the_same)
 		model_heap(p->of[0]); /* the thread begins */
 		if (round % 3)
 			continue; /* more comes meanwhile */
-		while (p->of[0]->snapshot.ticks != ticks)
+		while (p->of[0]->maker->ticks != ticks)
 			model_heap(p->of[0]);
 		same(model_heap(p->of[0]), now);
 		made++;
 	}
-	CHECK(made > 100 && p->of[0]->snapshot.maker);
+	CHECK(made > 100 && p->of[0]->maker->worker);
 	end(p);
 	free(p);
 }
@@ -131,7 +132,7 @@ TEST(what_users_wait_for_comes_next)
 		while (model_heap(p->of[0])->interval != model_intervals(p->of[0]))
 			;
 		uint64_t ticks = model_ticks(p->of[0]);
-		for (be_due(p->of[0]); p->of[0]->snapshot.ticks != ticks;)
+		for (be_due(p->of[0]); p->of[0]->maker->ticks != ticks;)
 			model_heap(p->of[0]);
 		same(model_heap(p->of[0]), model_heap(p->of[1]));
 	}
@@ -166,14 +167,14 @@ TEST(what_nobody_looked_at_makes_no_half_tick)
 		}
 		made_tick(m, p->now += TICK, 0); /* no rates: they are taken in at its end */
 		total[model_ticks(m)] = sum;
-		m->snapshot.cost_ns = 1ull << 50; /* never due */
+		m->maker->cost_ns = 1ull << 50; /* never due */
 		const struct heap *h = model_heap(m);
-		CHECK(!total[m->snapshot.ticks] ||
-		      heap_incl(h, 0).alloc_blocks == total[m->snapshot.ticks]);
+		CHECK(!total[m->maker->ticks] ||
+		      heap_incl(h, 0).alloc_blocks == total[m->maker->ticks]);
 	}
 	be_due(m);
 	model_heap(m);
-	while (m->snapshot.ticks != model_ticks(m))
+	while (m->maker->ticks != model_ticks(m))
 		model_heap(m);
 	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_blocks, total[model_ticks(m)]);
 	end(p);
@@ -196,5 +197,39 @@ TEST(the_thread_ends_with_work_under_way)
 			model_clear(p->of[0]);
 		end(p);
 	}
+	free(p);
+}
+
+/* The thread finds it, and a later event says so; what is shown stays as it was. */
+TEST(a_contradiction_is_told_by_a_later_event)
+{
+	struct pair *p = calloc(1, sizeof *p);
+	struct event counts = { .type = MTW_COUNTS }, tick = { .type = MTW_TICK };
+	struct err err = { 0 };
+	int rc = 0;
+
+	begin(p);
+	struct model *m = p->of[0];
+	for (int round = 0; round < 50 || !p->counts[1].alloc_blocks; round++)
+		grow(p);
+	model_heap(m);
+	grow(p);
+	be_due(m);
+	model_heap(m);
+	while (m->maker->ticks != model_ticks(m))
+		model_heap(m);
+	uint64_t live = heap_incl(model_heap(m), 0).alloc_bytes;
+	counts.u.counts.slot = 1;
+	CHECK_EQ(model_apply(m, &counts, &err), 0); /* they shrink */
+	for (int i = 0; !rc && i < 100000; i++) {
+		tick.u.tick.time_ns = p->now += TICK;
+		rc = model_apply(m, &tick, &err);
+		be_due(m);
+		model_heap(m);
+	}
+	CHECK_EQ(rc, -1);
+	CHECK_STR(err.text, "stream: counters of slot 1 shrink; connect again");
+	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_bytes, live);
+	end(p);
 	free(p);
 }

@@ -93,11 +93,25 @@ static const char *owner(struct session *x, uint32_t leaf)
 	return owners_of_node(x->o, leaf)->name;
 }
 
+/* The wire's id of a node's slot; 0: it has none. */
+static uint32_t slot_of(const struct model *m, uint32_t node)
+{
+	const struct columns *c = model_columns(m);
+
+	for (uint32_t id = 0; id < c->slot_ids.end; id++) {
+		uint32_t stack = slots_stack(c->slots, id);
+		if (stack != NO_ID && c->skeleton->id[c->skeleton->node_of_stack[stack]] == node)
+			return id;
+	}
+	return 0;
+}
+
 static const char *site(struct session *x, uint32_t leaf)
 {
 	uint32_t frame, node = owners_site(x->o, leaf, &frame);
+	const struct skeleton *s = model_columns(x->m)->skeleton;
 
-	return symbols_of_location(&x->s, model_node(x->m, node)->location)->frames[frame].name;
+	return symbols_of_location(&x->s, s->location[skeleton_find(s, node)])->frames[frame].name;
 }
 
 TEST(wrappers_pass_to_their_caller)
@@ -365,13 +379,12 @@ TEST(names_that_arrive_late)
 		for (uint32_t i = 0; i < nodes * 3; i++) {
 			seed = seed * 6364136223846793005ull + 1;
 			uint32_t id = 1 + (uint32_t)(seed >> 33) % nodes;
-			const struct node *n = model_node(x.m, id);
-			const struct location *at = model_place(x.m, n);
+			const struct location *at = made_place(x.m, id);
+			uint32_t slot = slot_of(x.m, id);
 			made_answer(&x.s, at->module, at->offset,
 				    i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
-			if (i % 4 == 0 && n->first_slot != NO_ID)
-				made_counts(x.m, model_dense_slot(x.m, n->first_slot)->id, i + 2,
-					    i * 100 + 200, 1, 50);
+			if (i % 4 == 0 && slot)
+				made_counts(x.m, slot, i + 2, i * 100 + 200, 1, 50);
 			if (i % 3 == 0)
 				made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
 			whole(&x);

@@ -49,21 +49,19 @@ static void add_slot(struct plain *p)
 
 static uint64_t now_of(const struct plain *p, uint32_t slot)
 {
-	return live_bytes(&model_slot(p->x.m, slot)->now);
+	return made_live_of(p->x.m, slot).bytes;
 }
 
 static void change_some(struct plain *p)
 {
 	for (uint32_t n = 1 + below(20); n; n--) {
 		uint32_t s = 1 + below(p->slots);
-		const struct slot *slot = model_slot(p->x.m, s);
-		if (slot->epoch == p->epoch)
+		struct live has = made_live_of(p->x.m, s);
+		if (made_epoch(p->x.m, s) == p->epoch)
 			grow(&p->x, s, 1, 1 + below(5000));
-		else if (live_blocks(&slot->now))
+		else if (has.blocks)
 			shrink(&p->x, s, 1,
-			       live_blocks(&slot->now) == 1
-				       ? live_bytes(&slot->now)
-				       : below((uint32_t)live_bytes(&slot->now)));
+			       has.blocks == 1 ? has.bytes : below((uint32_t)has.bytes));
 		tick(&p->x, SECOND / 10);
 	}
 }
@@ -77,7 +75,7 @@ static void set_mark(struct plain *p)
 	for (uint32_t s = 1; s <= p->slots; s++) {
 		p->at[id][s] = now_of(p, s);
 		if (p->at[id][s] != p->at[p->newest][s])
-			made_cell(p->x.m, id, s, live_blocks(&model_slot(p->x.m, s)->now),
+			made_cell(p->x.m, id, s, made_live_of(p->x.m, s).blocks,
 				  p->at[id][s]);
 	}
 	made_cells_end(p->x.m, id);
@@ -278,8 +276,8 @@ static void set_marks(struct session *x, uint32_t count)
 	for (uint32_t k = 1; k <= count; k++) {
 		made_mark(x->m, k, k - 1, x->now, 0, "m");
 		for (uint32_t i = 4; i <= 7; i++)
-			made_cell(x->m, k, i, live_blocks(&model_slot(x->m, i)->now),
-				  live_bytes(&model_slot(x->m, i)->now));
+			made_cell(x->m, k, i, made_live_of(x->m, i).blocks,
+				  made_live_of(x->m, i).bytes);
 		for (uint32_t e = 1; e < k; e++)
 			made_cell(x->m, k, 100 + e, 1, 10 * e);
 		made_cells_end(x->m, k);

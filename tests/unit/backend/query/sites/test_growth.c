@@ -28,7 +28,7 @@ static double live_at(const struct course *c, double s)
 
 static void follow(struct session *x, uint32_t slot, double want)
 {
-	uint64_t has = live_bytes(&model_slot(x->m, slot)->now), to = (uint64_t)want;
+	uint64_t has = made_live_of(x->m, slot).bytes, to = (uint64_t)want;
 
 	if (to > has)
 		grow(x, slot, 1, to - has);

@@ -199,8 +199,8 @@ TEST(intervals_between_marks)
 	for (uint32_t k = 1; k <= 3; k++) {
 		made_mark(x.m, k, k - 1, x.now, 0, "m");
 		for (uint32_t i = 4; i <= 7; i++)
-			made_cell(x.m, k, i, live_blocks(&model_slot(x.m, i)->now),
-				  live_bytes(&model_slot(x.m, i)->now));
+			made_cell(x.m, k, i, made_live_of(x.m, i).blocks,
+				  made_live_of(x.m, i).bytes);
 		for (uint32_t e = 1; e < k; e++)
 			made_cell(x.m, k, 100 + e, 1, 10 * e);
 		made_cells_end(x.m, k);

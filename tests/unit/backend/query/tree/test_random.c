@@ -142,7 +142,7 @@ static void random_names(struct session *x, uint32_t nodes)
 					     "malloc", "b|c|a", "std::less", "e", "f" };
 
 	for (uint32_t n = below(4); n; n--) {
-		const struct location *v = model_place(x->m, model_node(x->m, 1 + below(nodes)));
+		const struct location *v = made_place(x->m, 1 + below(nodes));
 		made_answer(&x->s, v->module, v->offset, below(3) ? SYMBOL_TABLE : SYMBOL_DWARF,
 			    names[below(10)]);
 	}
@@ -197,8 +197,8 @@ static void random_session(uint64_t number)
 				if (below(8) == 0)
 					made_weighed(x.m, s, 4096);
 			}
-			const struct tally *t = &model_slot(x.m, s)->now;
-			if (below(3) && model_slot(x.m, s)->epoch == epoch)
+			struct tally has = made_now(x.m, s), *t = &has;
+			if (below(3) && made_epoch(x.m, s) == epoch)
 				grow(&x, s, 1, below(1000));
 			else if (live_blocks(t))
 				shrink(&x, s, 1,
@@ -223,8 +223,8 @@ static void random_session(uint64_t number)
 		if (below(25) == 0 && marks < 5) {
 			made_mark(x.m, ++marks, epoch++, x.now, 0, "m");
 			for (uint32_t i = 1; i <= slots; i++)
-				made_cell(x.m, marks, i, live_blocks(&model_slot(x.m, i)->now),
-					  live_bytes(&model_slot(x.m, i)->now));
+				made_cell(x.m, marks, i, made_live_of(x.m, i).blocks,
+					  made_live_of(x.m, i).bytes);
 			made_cells_end(x.m, marks);
 		}
 		if (below(25) == 0)

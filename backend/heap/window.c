@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+#include "heap/window.h"
+
+#include "heap/columns.h"
+
+#include <stdlib.h>
+
+#define AHEAD 16u /* in memory */
+
+const struct window_part *window_part(const struct window *w, uint32_t i)
+{
+	return &w->parts[(w->first + i) % RATE_PARTS];
+}
+
+void window_open(struct window *w)
+{
+	if (w->count < RATE_PARTS)
+		w->count++;
+}
+
+static struct slot_rate *rate_at(struct columns *c, uint32_t slot)
+{
+	uint32_t placed = c->slots->count;
+
+	if (slot >= placed) {
+		GROW(c->rates_came, c->rates_room, slot - placed + 1ul);
+		return &c->rates_came[slot - placed];
+	}
+	if (!c->rate) {
+		c->rate = xcalloc(placed + 1ul, sizeof *c->rate);
+		c->rated_bits = xcalloc(placed / 64 + 1ul, sizeof *c->rated_bits);
+	}
+	return &c->rate[c->place_of[slot]];
+}
+
+/* It had a rate, or not, and has one now, or not. */
+static void note(struct columns *c, uint32_t slot, bool had, bool has)
+{
+	c->rated += (uint32_t)has - (uint32_t)had;
+	if (slot >= c->slots->count)
+		return;
+	uint32_t at = c->place_of[slot];
+	if (has)
+		c->rated_bits[at / 64] |= 1ull << at % 64;
+	else
+		c->rated_bits[at / 64] &= ~(1ull << at % 64);
+}
+
+void window_add(struct columns *c, uint32_t slot, const struct rate *change)
+{
+	struct window *w = &c->window;
+
+	if (!w->count || !rate_any(change))
+		return;
+	struct window_part *p = &w->parts[(w->first + w->count - 1) % RATE_PARTS];
+	struct slot_rate *r = rate_at(c, slot);
+	struct rate_entry *e = r->entry < p->count ? &p->entries[r->entry] : NULL;
+	bool had = rate_any(&r->sum);
+
+	if (!e || e->slot != slot || change->blocks > UINT32_MAX - e->blocks) {
+		GROW(p->entries, p->room, p->count + 1);
+		r->entry = (uint32_t)p->count;
+		e = &p->entries[p->count++];
+		*e = (struct rate_entry){ .slot = slot };
+	}
+	e->bytes += change->bytes;
+	e->blocks += (uint32_t)change->blocks;
+	e->freed += change->freed;
+	rate_add(&r->sum, change);
+	note(c, slot, had, rate_any(&r->sum));
+}
+
+void window_expect(const struct columns *c, uint32_t slot, bool entry)
+{
+	const struct window *w = &c->window;
+
+	if (slot >= c->slots->count || !c->rate || !w->count)
+		return;
+	const struct slot_rate *r = &c->rate[c->place_of[slot]];
+	const struct window_part *p = window_part(w, w->count - 1);
+	if (!entry)
+		__builtin_prefetch(r, 1);
+	else if (r->entry < p->count)
+		__builtin_prefetch(&p->entries[r->entry], 1);
+}
+
+static void take_back(struct columns *c, const struct rate_entry *e)
+{
+	struct slot_rate *r = rate_at(c, e->slot);
+	bool had = rate_any(&r->sum);
+
+	r->sum = rate_sub(&r->sum, &(struct rate){ e->bytes, e->blocks, e->freed });
+	note(c, e->slot, had, rate_any(&r->sum));
+}
+
+void window_end(struct columns *c)
+{
+	struct window *w = &c->window;
+
+	if (!w->count)
+		return;
+	struct window_part *p = &w->parts[w->first];
+	for (size_t i = 0; i < p->count; i++) {
+		uint32_t later = i + AHEAD < p->count ? p->entries[i + AHEAD].slot : NO_ID;
+		if (later < c->slots->count && c->rate)
+			__builtin_prefetch(&c->rate[c->place_of[later]], 1);
+		take_back(c, &p->entries[i]);
+	}
+	free(p->entries);
+	*p = (struct window_part){ 0 };
+	w->first = (w->first + 1) % RATE_PARTS;
+	w->count--;
+	if (c->rated)
+		return;
+	free(c->rate);
+	free(c->rated_bits);
+	c->rate = NULL;
+	c->rated_bits = NULL;
+}
+
+void window_release(struct window *w)
+{
+	for (uint32_t i = 0; i < RATE_PARTS; i++)
+		free(w->parts[i].entries);
+}

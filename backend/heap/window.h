@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * window.h - what was allocated and freed in the last ten seconds, by slot: the one window of all
+ * rates. Whose it is: the columns'.
+ *
+ * The window consists of parts of about a second, which model/paths/rate.h opens and ends by the
+ * ticks' times. A tick's changes are added to the newest part, and a part is taken back as a whole
+ * once it ended ten seconds ago. Parts, and not the ticks themselves, because a busy slot changes
+ * in each of a hundred ticks: it has one entry a second.
+ */
+#ifndef HEAP_WINDOW_H
+#define HEAP_WINDOW_H
+
+#include "model/paths/rate.h"
+
+/* What one slot did in a part. A slot may have several entries. */
+struct rate_entry {
+	uint64_t bytes, freed;
+	uint32_t blocks, slot; /* slot: by arrival */
+};
+
+struct window_part {
+	struct rate_entry *entries;
+	size_t count, room;
+};
+
+struct window {
+	struct window_part parts[RATE_PARTS];
+	uint32_t first, count;
+};
+
+struct slot_rate {
+	struct rate sum; /* of all parts */
+	uint32_t entry;  /* index of its entry in the newest part, or any */
+};
+
+struct columns;
+
+void window_open(struct window *w);
+/* To the newest part; none: nothing. */
+void window_add(struct columns *c, uint32_t slot, const struct rate *change);
+/* Fetches what a slot that is added soon has; entry: of the newest part, after the slot itself. */
+void window_expect(const struct columns *c, uint32_t slot, bool entry);
+void window_end(struct columns *c);                                        /* the oldest part */
+const struct window_part *window_part(const struct window *w, uint32_t i); /* the oldest is 0 */
+void window_release(struct window *w);
+
+#endif
