@@ -405,7 +405,7 @@ static int by_change(const void *a, const void *b)
 	return m != n ? (m < n) - (m > n) : (x > y) - (x < y);
 }
 
-static void put_changes(FILE *out, const struct site *list, size_t n, size_t limit)
+static void put_changes(FILE *out, const struct site *list, size_t n, size_t empty, size_t limit)
 {
 	static const struct listing_column columns[] = {
 		FIGURE("NET"), NEXT_FIGURE("BORN"), NEXT_FIGURE("GONE"),
@@ -431,6 +431,8 @@ static void put_changes(FILE *out, const struct site *list, size_t n, size_t lim
 	put_rest(out, limit, count);
 	if (!count)
 		fputs("nothing changed\n", out);
+	if (empty)
+		fprintf(out, "%zu more without memory\n", empty);
 	free(changed);
 }
 
@@ -449,7 +451,7 @@ int tool_diff(struct tool_call *c, struct err *err)
 			       "from, to: a mark kept only its totals, or comes after the other");
 	tool_view_open(&v, c->watch);
 	size_t n = query_sites(v.query, BY_NET, false, true, &list);
-	put_changes(c->out, list, n, limit);
+	put_changes(c->out, list, n, query_sites_empty(v.query), limit);
 	tool_view_close(&v);
 	model_set_interval(watch_model(c->watch), 0, 0);
 	return 0;

@@ -145,6 +145,9 @@ row_id query_search_next(struct query *q, row_id from, bool backwards);
 /* --- call sites, flat */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
+/* How many of them, the last ones, held nothing from the base to now: all of it was freed before.
+ * 0 without a base, and between two marks. */
+size_t query_sites_empty(const struct query *q);
 /* time span of shapes and net_window, in ns; 0 = none yet */
 uint64_t query_window(const struct query *q);
 /* Rules for expected sites (query/expected.h): their rows have ROW_EXPECTED, and are no

@@ -3,8 +3,43 @@
 """test_marks.py - marks, and growth since one or between two."""
 import re
 
-from harness import MEMTOP, Synthetic, main, read_report, run, test
-from term import selected, view
+from cli import compiled
+from harness import MEMTOP, Synthetic, main, read_report, recorded, run, test
+from term import Terminal, selected, view
+
+
+FREED_BEFORE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *freed_before(int n) { void *p = malloc(n); return p; }
+__attribute__((noinline)) void *came_later(int n) { void *p = malloc(n + 1); return p; }
+__attribute__((noinline)) void *stayed(int n) { void *p = malloc(n + 2); return p; }
+int main(void)
+{
+	free(freed_before(5000));
+	void *a = stayed(7000);
+	puts("ready");
+	fflush(stdout);
+	usleep(800000);
+	void *b = came_later(9000);
+	usleep(200000);
+	return a == b;
+}
+"""
+
+
+@test
+def t_what_held_nothing_since_the_mark_is_one_line():
+    path = recorded(compiled(FREED_BEFORE), arguments=("--mark-on", "ready"))
+    with Terminal([MEMTOP, "open", path], 100, 24) as t:
+        t.wait_for("EXITED 0")
+        t.keys("3")
+        t.wait_for(("came_later", "stayed", "freed_before"))
+        t.keys("d")
+        t.wait_for(re.compile(r"came_later(.*\n)+  \.\.\. 1 more without memory *$", re.M), without="freed_before")
+        t.keys("d")
+        t.wait_for("freed_before")
 
 
 @test

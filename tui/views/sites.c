@@ -124,6 +124,8 @@ static void refresh(struct view *v, bool resort)
 	s->count = query_sites(v->ui->shown.query,
 			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
 			       s->t.reverse, resort, &s->rows);
+	s->empty = query_sites_empty(v->ui->shown.query);
+	s->count -= s->empty;
 	if (v->ui->compared) {
 		GROW(s->t.judged, s->t.judged_room, s->count);
 		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count,
@@ -166,8 +168,16 @@ static size_t shows(const struct view *v)
 static void draw(struct view *v, const struct area *a)
 {
 	struct site_list *s = (struct site_list *)v;
+	struct area rows = *a;
+	char n[32];
 
-	table_view_draw_why(v, a);
+	rows.h -= s->empty != 0;
+	table_view_draw_why(v, &rows);
+	if (s->empty) {
+		size_t below = s->count - s->t.list.top, height = (size_t)s->t.list.height;
+		draw_printf(a, 1 + (int)(below < height ? below : height), 2, ROLE_DIM,
+			    "... %s more without memory", format_count(n, s->empty));
+	}
 	/* Hurries upwards, because the last one hurried comes first. */
 	for (size_t i = s->t.list.top + (size_t)s->t.list.height; i-- > s->t.list.top;)
 		if (i < s->count)

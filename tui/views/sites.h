@@ -10,7 +10,7 @@
 struct site_list {
 	struct table_view t;     /* first */
 	const struct site *rows; /* of the query, until the next query_sites() */
-	size_t count;
+	size_t count, empty;     /* empty: more that held nothing in the interval */
 };
 
 /* Columns of rows that begin with a struct site. */

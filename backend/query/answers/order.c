@@ -91,6 +91,32 @@ static void sort_sites(const struct query *q, struct site_table *t, enum query_c
 	qsort_r(t->order, with, sizeof *t->order, by_key, &o);
 }
 
+/* From the base to now, where there is one. */
+static bool held_nothing(const struct query *q, const struct site *s)
+{
+	const struct change *c = &s->amounts.change;
+
+	return model_diffing(q->m) && !model_until(q->m) && !live_blocks(&s->amounts.sum) &&
+	       !(c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes);
+}
+
+/* In the order of the sort: those that held nothing, or the others. */
+static void put_out(const struct query *q, struct site_table *t, bool empty)
+{
+	for (size_t i = 0; i < t->order_count; i++) {
+		const struct site *s = &t->sites[t->order[i] - 1]->pub;
+		if (!s->stacks || !s->amounts.sum.alloc_blocks || held_nothing(q, s) != empty)
+			continue;
+		t->out[t->out_count] = *s;
+		filter_known(q, &t->out[t->out_count++].amounts);
+	}
+}
+
+size_t query_sites_empty(const struct query *q)
+{
+	return q->sites->out_empty;
+}
+
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites)
 {
@@ -103,13 +129,10 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 		sort_sites(q, t, by, reverse);
 	GROW(t->out, t->out_room, t->order_count + 1);
 	t->out_count = 0;
-	for (size_t i = 0; i < t->order_count; i++) {
-		const struct query_site *s = t->sites[t->order[i] - 1];
-		if (!s->pub.stacks || !s->pub.amounts.sum.alloc_blocks)
-			continue;
-		t->out[t->out_count] = s->pub;
-		filter_known(q, &t->out[t->out_count++].amounts);
-	}
+	put_out(q, t, false);
+	t->out_empty = t->out_count;
+	put_out(q, t, true);
+	t->out_empty = t->out_count - t->out_empty;
 	*sites = t->out;
 	return t->out_count;
 }

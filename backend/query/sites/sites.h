@@ -57,6 +57,7 @@ struct site_table {
 	uint64_t looks;   /* number of looks at the sites */
 	struct site *out; /* the result of query_sites() */
 	uint32_t *order;
+	size_t out_empty; /* of them, the last */
 	size_t out_count, out_room, order_room, order_count;
 	struct interval_row *rows;
 	size_t row_count, row_room;

@@ -166,11 +166,17 @@ static void check_flat(struct plain *p, uint32_t from, uint32_t to)
 	for (uint32_t s = 1; s <= p->slots; s++)
 		count_change(p, from, to, s, &all);
 	size_t n = query_sites(p->x.q, BY_NET, false, true, &sites);
+	size_t held = n - query_sites_empty(p->x.q);
 	for (size_t i = 0; i < n; i++) {
 		struct expected e = { 0 };
-		for (uint32_t s = 1; s <= p->slots; s++)
-			if (p->up[p->node_of[s]][1] == sites[i].name[0])
-				count_change(p, from, to, s, &e);
+		bool nothing = from && !to;
+		for (uint32_t s = 1; s <= p->slots; s++) {
+			if (p->up[p->node_of[s]][1] != sites[i].name[0])
+				continue;
+			count_change(p, from, to, s, &e);
+			nothing &= !p->at[from][s] && !now_of(p, s);
+		}
+		CHECK_EQ(i >= held, nothing);
 		must_be(&sites[i].amounts.change, &e);
 		by_site.born += sites[i].amounts.change.born_bytes;
 		by_site.gone += sites[i].amounts.change.gone_bytes;
