@@ -5,7 +5,7 @@
 #include "check/judging.h"
 
 #include "base/format.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 
 #include <signal.h>
 #include <stdlib.h>

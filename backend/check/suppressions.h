@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * suppressions.h - stacks whose memory a gate leaves out: memtop's own rules (query/expected.h),
+ * suppressions.h - stacks whose memory a gate leaves out: memtop's own rules (owners/expected.h),
  * LeakSanitizer's and valgrind's files. Main thread only.
  *
  *   LeakSanitizer   leak:PATTERN     a function, source file or module of any frame has it in it;
@@ -16,7 +16,7 @@
 #ifndef CHECK_SUPPRESSIONS_H
 #define CHECK_SUPPRESSIONS_H
 
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "query/query.h"
 
 struct suppressions;

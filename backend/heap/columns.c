@@ -84,8 +84,6 @@ void columns_weigh(struct columns *c, uint32_t slot)
 		c->weighed_bits[c->place_of[slot] / 64] |= 1ull << c->place_of[slot] % 64;
 }
 
-/* --- places */
-
 /* Of all slots, by arrival: the stack of each in the new skeleton. moved: where the nodes of the
  * old one are; NULL: where they were. */
 static struct slots *all_slots(const struct columns *c, const struct skeleton *was,
@@ -253,8 +251,6 @@ void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
 	free(moved);
 	skeleton_drop(was);
 }
-
-/* --- the same paths for another instant */
 
 static void *copy_of(const void *list, size_t bytes)
 {

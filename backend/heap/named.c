@@ -7,8 +7,6 @@
 
 #include <stdlib.h>
 
-/* --- owners */
-
 /* A site that is a wrapper has nothing but wrappers above it. */
 static uint32_t owner_of_function(const struct heap_function *f)
 {
@@ -73,8 +71,6 @@ static struct heap_owners *new_owners(const struct heap_sites *x, bool direct)
 	free(of_site);
 	return o;
 }
-
-/* --- the snapshot */
 
 /* The amounts alone. */
 static struct heap *same_amounts(const struct heap *h)

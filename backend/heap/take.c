@@ -24,8 +24,6 @@ void heap_batch_release(struct heap_batch *b)
 	*b = (struct heap_batch){ 0 };
 }
 
-/* --- between two ticks */
-
 static void expect(const struct columns *c, uint32_t slot)
 {
 	if (slot < c->slots->count)
@@ -90,8 +88,6 @@ static int take_tick(struct columns *c, const struct heap_event *e)
 	COLUMNS_TRIM(c->grown, c->grown_room);
 	return 0;
 }
-
-/* --- call paths */
 
 static int take_node(struct columns *c, const struct heap_event *e, struct err *err)
 {
@@ -171,8 +167,6 @@ static int take_proven(struct columns *c, const struct heap_event *e, struct err
 	}
 	return 0;
 }
-
-/* --- counters */
 
 static int take_counts(struct columns *c, const struct heap_event *e, struct err *err)
 {

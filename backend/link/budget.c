@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "link/budget.h"
 
-#include "query/quality.h"
+#include "model/quality.h"
 
 #define WINDOW_NS (2000ull * 1000 * 1000)
 #define SAVES 0.8 /* the saving that a change must bring to justify the next one */

@@ -8,7 +8,7 @@
 #include "model/model.h"
 
 /*
- * Cost is the agent's part of the cpu time (struct cost of query/quality.h) over windows of some
+ * Cost is the agent's part of the cpu time (struct cost of model/quality.h) over windows of some
  * seconds that restart when the filter of recording changes. A cost whose error reaches down to the
  * limit is not over it. A program that hardly runs is never over the budget: there is nothing to
  * save.

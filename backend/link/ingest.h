@@ -8,7 +8,7 @@
 #ifndef LINK_INGEST_H
 #define LINK_INGEST_H
 
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "symbols/symbols.h"
 
 struct ingest {

@@ -16,7 +16,7 @@
 #include "link/watch_state.h"
 #include "link/thin/thin.h"
 #include "model/columns.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "session/key.h"
 
 #include <errno.h>

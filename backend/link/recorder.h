@@ -12,7 +12,7 @@
 #ifndef LINK_RECORDER_H
 #define LINK_RECORDER_H
 
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "session/session.h"
 #include "symbols/symbols.h"
 

@@ -25,7 +25,7 @@ struct watch_options {
 	/* write the session to this watch's file, as `stream`; NULL = no. Close this one first */
 	struct watch *share;
 	uint32_t stream;
-	/* rules in addition to the session's (query/expected.h); NULL = none. Copied */
+	/* rules in addition to the session's (owners/expected.h); NULL = none. Copied */
 	const struct expected *expected;
 	/* live views: write a session to $XDG_STATE_HOME/memtop/, where so many stay; 0 = none */
 	unsigned spool;

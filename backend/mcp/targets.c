@@ -10,7 +10,7 @@
 #include "launch/launch.h"
 #include "link/goto_instant.h"
 #include "processes/processes.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
  */
 #include "model/bulk.h"
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 #include "model/restore.h"
 
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include "model/bulk.h"
 
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 uint64_t bulk_time(const struct model *m)
 {

@@ -4,7 +4,7 @@
  * node is added up here slot by slot and node by node.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 #include <string.h>

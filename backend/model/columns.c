@@ -10,7 +10,7 @@
 #include "base/worker.h"
 #include "heap/room.h"
 #include "model/bulk.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 
@@ -47,8 +47,6 @@ void maker_release(struct model *m)
 	columns_release(&s->columns);
 }
 
-/* --- the base: what slots held at the interval's ends */
-
 static struct base_held held_at(const struct model *m, uint32_t mark)
 {
 	const struct slots *slots = m->maker->columns.slots;
@@ -76,8 +74,6 @@ struct live *model_live_at(const struct model *m, const struct columns *c, uint3
 
 	return placed(c, &h);
 }
-
-/* --- what the worker does, or this thread */
 
 static void take_given(struct maker *s)
 {
@@ -154,8 +150,6 @@ static void take_made(struct model *m)
 		take(m, worker_cost(m->maker->worker));
 }
 
-/* --- events */
-
 static int say_failure(struct maker *s, struct err *err)
 {
 	if (!s->failed)
@@ -208,8 +202,6 @@ bool maker_idle(struct model *m)
 	take_in_line(m);
 	return !m->maker->failed;
 }
-
-/* --- snapshots */
 
 /* The base is put together on the main thread, since marks come there; their cells may name slots
  * that came just before. */

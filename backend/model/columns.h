@@ -35,7 +35,7 @@ struct live *model_held_at(const struct model *m, const struct slots *s, uint32_
 bool model_since(const struct model *m, const struct live *held, uint32_t count,
 		 struct change *sum);
 
-/* --- for the model */
+/* For the model. */
 
 void maker_init(struct model *m);
 void maker_release(struct model *m);

@@ -10,7 +10,7 @@
  * Only a model between two ticks can be written, and only while nothing arrives in parts.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +86,6 @@ static void put_full_batch(struct dump *d, uint64_t type)
 	if (d->count == BATCH)
 		put_entries(d, type);
 }
-
-/* --- what the agent sends */
 
 static void put_hello(struct dump *d, const struct model *m)
 {
@@ -392,8 +390,6 @@ static void put_peak(struct dump *d, const struct model *m, const struct columns
 	}
 }
 
-/* --- scans */
-
 /* as many as a reader takes */
 #define NAMED_MAX (MTW_RSS_PARTS_MAX - MTW_MEMORY_COUNT)
 
@@ -476,8 +472,6 @@ static void put_scans(struct dump *d, const struct model *m)
 	if (m->cohorts.whole)
 		put_cohorts(d, &m->cohorts.now);
 }
-
-/* --- what readers derive */
 
 static void put_point(struct mtw_out *o, const struct point *p)
 {

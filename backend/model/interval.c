@@ -7,7 +7,7 @@
 #include "model/interval.h"
 
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 
@@ -117,8 +117,6 @@ struct live *model_held_at(const struct model *m, const struct slots *s, uint32_
 	mark_walk(m, s, &w, mark, go_on, NULL);
 	return w.held;
 }
-
-/* --- the interval in force */
 
 void interval_clear(struct interval *x)
 {

@@ -3,7 +3,7 @@
  * model.c - creates, clears and frees the session's data. model/apply.c applies events.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
  * read.c - read access to the model.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 #include <string.h>

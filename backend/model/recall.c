@@ -15,7 +15,7 @@
  * scans, nor what each thread did.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -198,8 +198,6 @@ static int recall_weighed(struct model *m, const struct columns *c, struct err *
 	}
 	return 0;
 }
-
-/* --- the heap */
 
 /* A slot's counters at a mark. was: what they were before; none of them shrinks. It may have more
  * live than it has allocated yet: the mark is newer than the last tick. */

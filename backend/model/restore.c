@@ -8,7 +8,7 @@
 #include "model/restore.h"
 
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 /* Only a model that has no state takes these: what is shown never comes from two sources. */
 static bool may_restore(const struct model *m)

@@ -10,7 +10,7 @@
  * the same: open rows stay open.
  */
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "model/tick.h"
 
 #include "model/columns.h"
-#include "model/internal.h"
+#include "model/model_state.h"
 
 void tick_remember(struct model *m, uint64_t time_ns, const struct totals *totals)
 {

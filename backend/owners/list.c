@@ -6,7 +6,7 @@
  * The history has the model's points. For points before memtop connected it uses the agent's own
  * figures, as far as they go. The rule that is not in force keeps its own history.
  */
-#include "owners/internal.h"
+#include "owners/owners_state.h"
 
 #include <stdlib.h>
 #include <string.h>

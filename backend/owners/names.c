@@ -291,8 +291,6 @@ uint32_t names_loc_count(const struct names *n)
 	return (uint32_t)n->loc_count;
 }
 
-/* --- for snapshots */
-
 static void take_location(struct heap_names *to, struct names *n, const struct name_loc *l,
 			  uint32_t at, uint32_t location)
 {

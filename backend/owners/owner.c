@@ -8,7 +8,7 @@
  * with each snapshot, so that
  *     sum over owners = totals, at each tick, however many names are known.
  */
-#include "owners/internal.h"
+#include "owners/owners_state.h"
 #include "base/worker.h"
 #include "model/columns.h"
 
@@ -60,8 +60,6 @@ uint32_t owner_held(struct owners *o, uint32_t module)
 
 	return lib == NO_ID ? 0 : held_of_lib(o, lib);
 }
-
-/* --- the snapshot */
 
 bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count)
 {
@@ -278,8 +276,6 @@ const struct owner *owners_at(struct owners *o, uint32_t number)
 {
 	return owner_of(o, number);
 }
-
-/* --- of one node */
 
 /* Its place in the snapshot, NO_ID = it came since. No stack, it may have names that nobody asked
  * for. */

@@ -14,8 +14,6 @@
 #define EVERY_NS 1000000000ull
 #define PACE_COSTS 10 /* at least so many times what the last one took lie between two */
 
-/* --- a member's paths */
-
 static struct member *add_member(struct all *a, uint32_t id, struct watch *w)
 {
 	const struct model *m = watch_now(w);
@@ -67,8 +65,6 @@ static void take_paths(struct all *a, struct member *me)
 	me->named = named;
 }
 
-/* --- amounts */
-
 static void add_figures(struct all *a, const struct model *m)
 {
 	const struct totals *t = model_totals(m);
@@ -100,8 +96,6 @@ static bool has_paths(const struct model *m)
 
 	return g && model_ticks(m) && (!g->forked || g->inherits_apart);
 }
-
-/* --- the others */
 
 static bool is_other(void *arg, const struct line *l)
 {
@@ -163,8 +157,6 @@ static void add_others(struct all *a)
 	me->stands_for = holding;
 }
 
-/* --- life */
-
 static void know_shares(struct all *a)
 {
 	GROW(a->shares, a->shares_room, a->of->count + 1ul);
@@ -219,8 +211,6 @@ void all_free(struct all *a)
 	all_frames_release(a);
 	free(a);
 }
-
-/* --- from a file */
 
 static void note(struct all *a, const struct process *p, struct watch *w)
 {
@@ -328,8 +318,6 @@ struct all *all_of_file(struct loop *loop, const struct processes *p, const stru
 	all_free(a);
 	return NULL;
 }
-
-/* --- while it runs */
 
 static void drop_member(struct all *a, size_t i)
 {
@@ -458,8 +446,6 @@ void all_keep(struct all *a, const struct watch *w)
 		me->watch = NULL;
 	}
 }
-
-/* --- questions */
 
 struct watch *all_watch(const struct all *a)
 {

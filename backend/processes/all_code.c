@@ -22,8 +22,6 @@ void all_code_forget(struct all_names *of)
 	*of = (struct all_names){ 0 };
 }
 
-/* --- modules */
-
 static uint64_t hash_bytes(const uint8_t *bytes, size_t len, uint64_t h)
 {
 	for (size_t i = 0; i < len; i++)
@@ -66,8 +64,6 @@ static uint32_t take_module(struct all_code *c, const struct module *k)
 	put_module(c, number, k);
 	return number;
 }
-
-/* --- locations */
 
 static bool same(const struct location *a, const struct location *b)
 {
@@ -135,8 +131,6 @@ void all_code_take(struct all_code *c, struct all_names *of, const struct model 
 		of->location[of->locations] = number_of(c, &at);
 	}
 }
-
-/* --- names */
 
 static void put_name(struct all_code *c, uint32_t number, const struct symbol *sym)
 {

@@ -80,8 +80,6 @@ void all_frames_release(struct all *a)
 	free(a->log);
 }
 
-/* --- the tree */
-
 static void put_nodes(struct all *a)
 {
 	for (uint32_t n = a->nodes_sent; n < a->paths.nodes; n++) {
@@ -121,8 +119,6 @@ static void put_slots(struct all *a)
 	}
 	frames_list(&a->out, MTW_WEIGHED);
 }
-
-/* --- amounts */
 
 /* What an ended process left to others may be more than All knows to be allocated. */
 static struct tally whole(struct tally t)
@@ -193,8 +189,6 @@ static void put_counts(struct all *a)
 	}
 	frames_list(&a->out, MTW_COUNTS);
 }
-
-/* --- marks */
 
 #define LAST_PART 1u /* of MARK_LIVE */
 

@@ -19,8 +19,6 @@
 #define BEGIN_NS 1000000000ull /* after its begin, or before its end, a process may lack a mark */
 #define EPOCHS_MAX (1u << 20)
 
-/* --- a member's marks */
-
 static void forget_list(struct member *me)
 {
 	for (size_t i = 0; i < me->mark_count; i++)
@@ -137,8 +135,6 @@ static const struct live *held_at(struct member *me, size_t i)
 	return me->watch ? held_in_model(&me->held, watch_now(me->watch), me->marks[i].id)
 			 : held_in_kept(me, i);
 }
-
-/* --- which are All's */
 
 struct found {
 	uint64_t time_ns; /* first, to be sorted by */
@@ -266,8 +262,6 @@ static void choose(struct all *a)
 	a->mark_count = n;
 }
 
-/* --- epochs */
-
 /* True: not as they were. */
 static bool set_epochs(const struct all *a, struct member *me)
 {
@@ -330,8 +324,6 @@ uint32_t all_marks_epoch(const struct all *a, const struct member *me, uint64_t 
 		return 0;
 	return me->epoch_of[epoch < me->epochs ? epoch : me->epochs - 1];
 }
-
-/* --- amounts */
 
 static void add_held(struct member *me, size_t k, struct counting c, struct live *held)
 {

@@ -18,7 +18,7 @@
 #include "processes/all.h"
 #include "processes/all_code.h"
 #include "processes/all_graph.h"
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 #include "processes/lines.h"
 
 struct kept_slot {
@@ -136,7 +136,7 @@ struct all {
 	size_t log_bytes, log_room;
 };
 
-/* --- all_members.c. What a member's slots count, by their epoch: now, or at a mark. */
+/* all_members.c. What a member's slots count, by their epoch: now, or at a mark. */
 struct counting {
 	uint64_t from, own;
 	bool held;
@@ -151,11 +151,11 @@ struct kept_slot all_slot_of(const struct member *me, const struct columns *c, u
 /* Live blocks of the processes without call paths that count now and had begun then. */
 struct live all_others_since(const struct all *a, uint64_t time_ns);
 
-/* --- all_slots.c */
+/* all_slots.c. */
 uint32_t all_slots_for(struct all *a, uint32_t node, uint32_t epoch);
 void all_slots_add(struct all *a, struct member *me); /* what it holds now */
 
-/* --- all_marks.c */
+/* all_marks.c. */
 void all_marks_take(const struct all *a, struct member *me); /* its marks, before a gathering */
 void all_marks_keep(struct member *me); /* ... with amounts, before a watch closes */
 /* Which marks of the members are All's, and which slots were born after which. */
@@ -166,7 +166,7 @@ void all_marks_held(struct all *a, size_t k, struct live *held);
 struct tally all_marks_totals(const struct all *a, size_t k, const struct live *held);
 void all_marks_forget(struct member *me);
 
-/* --- all_frames.c */
+/* all_frames.c. */
 void all_frames_begin(struct all *a); /* the first HELLO */
 /* What changed, as one tick. Where counters shrink, as a new program: a process that ended held
  * memory that now counts again. */

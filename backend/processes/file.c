@@ -16,8 +16,6 @@
 
 #define IDS_MAX (1u << 22)
 
-/* --- writing */
-
 static uint64_t flags_of(const struct line *l)
 {
 	return (l->p.forked ? MTW_PROCESS_FORKED : 0) |
@@ -107,8 +105,6 @@ void file_write(struct processes *p)
 	if (wrote)
 		write_tree(p);
 }
-
-/* --- reading */
 
 static char *get_string(struct mtw_in *in)
 {
@@ -236,8 +232,6 @@ bool processes_read(struct processes *p, const char *path)
 	p->ordered = false;
 	return p->kept > 0;
 }
-
-/* --- which one */
 
 static uint64_t weight(const struct line *l)
 {

@@ -5,7 +5,7 @@
 #ifndef PROCESSES_FILE_H
 #define PROCESSES_FILE_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 void file_write(struct processes *p); /* each second: writes the changes to the first's file */
 

@@ -5,7 +5,7 @@
 #ifndef PROCESSES_LINES_H
 #define PROCESSES_LINES_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 struct line *lines_at(const struct processes *p, uint32_t id); /* NULL = none */
 /* begin: CLOCK_MONOTONIC */

@@ -3,7 +3,7 @@
  * processes.c - the clock of a process tree: when each part looks, reads and writes; its first
  * process, its begin and end.
  */
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 #include "base/loop.h"
 #include "processes/all.h"
 #include "processes/file.h"

@@ -36,8 +36,6 @@ static void take_seat(struct processes *p, uint32_t index, uint32_t serial, uint
 	s->line = line;
 }
 
-/* --- a new record */
-
 static bool is_first(const struct processes *p, const struct board_record *r)
 {
 	struct line *l = lines_at(p, 1);
@@ -85,8 +83,6 @@ static struct line *new_line(struct processes *p, const struct taken *t)
 	take_seat(p, t->index, t->r.xserial, l->p.id);
 	return l;
 }
-
-/* --- what it says */
 
 static const char *base_name(const char *path)
 {
@@ -279,8 +275,6 @@ static void take(struct processes *p, const struct taken *t)
 		shared_board_release(p->board, t->index, t->r.xserial, state);
 	}
 }
-
-/* --- the whole board */
 
 static int by_begin(const void *a, const void *b)
 {

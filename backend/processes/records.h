@@ -5,7 +5,7 @@
 #ifndef PROCESSES_RECORDS_H
 #define PROCESSES_RECORDS_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 void records_read(struct processes *p, bool all);   /* all: running ones' figures, too */
 enum process_state records_end_state(uint32_t end); /* enum board_end */

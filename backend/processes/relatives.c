@@ -107,8 +107,6 @@ static void give_record_back(struct processes *p, struct line *l, uint32_t state
 	l->record = BOARD_NONE;
 }
 
-/* --- one that runs, as far as anybody said */
-
 static void look_at_running(struct processes *p, struct line *l)
 {
 	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board) {
@@ -133,8 +131,6 @@ static void look_at_running(struct processes *p, struct line *l)
 	if (l->seen)
 		give_record_back(p, l, BOARD_RUNNING);
 }
-
-/* --- one that never spoke */
 
 /* posix_spawn gives no pid: searches by parent and executable. */
 static void find_pid(const struct processes *p, struct line *l)
@@ -230,8 +226,6 @@ bool processes_unborn(const struct processes *p)
 
 	return p->board && procfs_any(since, is_unborn, (void *)p);
 }
-
-/* --- relatives */
 
 static bool is_above(pid_t above, pid_t pid)
 {

@@ -5,7 +5,7 @@
 #ifndef PROCESSES_RELATIVES_H
 #define PROCESSES_RELATIVES_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 void relatives_look_near(struct processes *p); /* each second: relatives */
 /* each second: finds processes that ended unannounced, and programs whose agent never answered */

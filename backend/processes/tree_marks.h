@@ -5,7 +5,7 @@
 #ifndef PROCESSES_TREE_MARKS_H
 #define PROCESSES_TREE_MARKS_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 void tree_marks_go_on(struct processes *p); /* sets those whose link is up now */
 /* Notes in the session which processes lack a mark; once. */

@@ -24,8 +24,6 @@ static bool is_first_watch(const struct processes *p, const struct line *l)
 	return l->p.watch && l->p.watch == p->first;
 }
 
-/* --- figures */
-
 static void take_state(struct processes *p, struct line *l, uint32_t state, int status, bool known)
 {
 	if (!known || !line_runs(l) || (state != MTW_EXITED && state != MTW_SIGNALLED))
@@ -136,8 +134,6 @@ void watches_figures(struct processes *p, struct line *l)
 	if (model_final(m))
 		take_state(p, l, state, status, known);
 }
-
-/* --- open and close */
 
 static void drop(struct processes *p, struct line *l)
 {

@@ -5,7 +5,7 @@
 #ifndef PROCESSES_WATCHES_H
 #define PROCESSES_WATCHES_H
 
-#include "processes/internal.h"
+#include "processes/tree_state.h"
 
 struct line *watches_one(struct processes *p, struct watch *w); /* of a file without a table */
 void watches_care(struct processes *p); /* opens and closes watches, takes their figures */

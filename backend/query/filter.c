@@ -40,8 +40,6 @@ void filter_known(const struct query *q, struct amounts *row)
 	row->rated = q->filter.thread ? KNOWN_NONE : over || model_window(q->m) ? KNOWN : KNOWN_NOT;
 }
 
-/* --- words */
-
 static uint16_t words_in(const struct filter *f, const char *text)
 {
 	uint16_t words = 0;
@@ -112,8 +110,6 @@ static void pass_words(const struct query *q, uint64_t *bits)
 	free(words);
 }
 
-/* --- blocks */
-
 bool filter_takes(const struct query *q, const struct cohort *c)
 {
 	const struct filter *f = &q->filter;
@@ -172,8 +168,6 @@ static struct live *pass_blocks(struct query *q, uint64_t *bits)
 			bits[k / 64] &= ~(1ull << k % 64);
 	return live;
 }
-
-/* --- stacks */
 
 static bool owner_passes(const struct query *q, const struct owner *o)
 {
@@ -259,8 +253,6 @@ bool filter_passed(const struct query *q, uint32_t node)
 		return false;
 	return bit_of(bits, skeleton_first(s, node));
 }
-
-/* --- its text */
 
 static void filter_clear(struct filter *f)
 {

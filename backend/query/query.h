@@ -96,7 +96,7 @@ struct site {
 struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
-/* --- the call tree */
+/* The call tree. */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
 /*
@@ -142,7 +142,7 @@ row_id query_open_node(struct query *q, uint32_t node); /* opens the parents of 
 size_t query_search(struct query *q, const char *text, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 
-/* --- call sites, flat */
+/* Call sites, flat. */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
 /* How many of them, the last ones, held nothing from the base to now: all of it was freed before.
@@ -150,7 +150,7 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 size_t query_sites_empty(const struct query *q);
 /* time span of shapes and net_window, in ns; 0 = none yet */
 uint64_t query_window(const struct query *q);
-/* Rules for expected sites (query/expected.h): their rows have ROW_EXPECTED, and are no
+/* Rules for expected sites (owners/expected.h): their rows have ROW_EXPECTED, and are no
  * findings. Borrowed; NULL (the default): none. */
 struct expected;
 void query_expect(struct query *q, const struct expected *e);
@@ -176,7 +176,7 @@ struct age {
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out);
 uint64_t query_ages_version(const struct query *q); /* moves when more become known */
 
-/* --- the verdict (line 2) */
+/* The verdict (line 2). */
 struct verdict {
 	enum {
 		V_WATCHING,
@@ -206,7 +206,7 @@ void query_verdict(struct query *q, struct verdict *v);
  * GROWING what its heap did. False: none is possible at this instant; the text says why. */
 bool query_growth(struct query *q, struct verdict *v);
 
-/* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
+/* Marks: net by interval, for the sites that changed between two marks (to 0 = now). */
 struct interval_row {
 	struct site site;
 	int64_t *net;
@@ -225,7 +225,7 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 /* What a node holds: `below`, with all below it, else of its own. Whatever the filter. */
 struct amounts query_node(struct query *q, uint32_t node, bool below);
 
-/* --- one stack, innermost first: frames for reports and the detail view */
+/* One stack, innermost first: frames for reports and the detail view. */
 struct frame_out {
 	const char *function, *file, *module;
 	uint32_t line, module_id;
@@ -243,8 +243,8 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
  * them and their lines first. */
 void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes);
 
-/* --- source: live memory by line, of all stacks whose call site is there, whatever the filter
- * shows */
+/* Source: live memory by line, of all stacks whose call site is there, whatever the filter
+ * shows. */
 struct source_line {
 	uint32_t number;
 	uint64_t live_bytes, live_blocks;

@@ -6,7 +6,7 @@
 #ifndef REPORT_FRAMES_H
 #define REPORT_FRAMES_H
 
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "report/report.h"
 
 #define REPORT_FRAMES 4096 /* of one stack */
@@ -31,7 +31,7 @@ struct frame_out report_frame_out(const struct report *r, const struct report_fr
 /* The call site of a stack: an index into the report's names->frames; NO_ID of one without frames.
  */
 uint32_t report_site(const struct report *r, uint32_t stack);
-/* Its key for rules (query/expected.h), as query_stack_key()'s. */
+/* Its key for rules (owners/expected.h), as query_stack_key()'s. */
 void report_site_key(const struct report *r, uint32_t stack, char key[EXPECTED_KEY_MAX]);
 
 #endif

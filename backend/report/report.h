@@ -12,7 +12,7 @@
 #include "heap/heap.h"
 #include "heap/names.h"
 #include "report/format.h"
-#include "query/quality.h"
+#include "model/quality.h"
 
 struct report_stack {
 	uint32_t leaf;        /* the wire's id of its last node: the stack's id */

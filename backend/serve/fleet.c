@@ -12,7 +12,7 @@
 #include "base/procfs.h"
 #include "base/sanitize.h"
 #include "launch/launch.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "symbols/code_file.h"
 #include "symbols/symbolizer.h"
 

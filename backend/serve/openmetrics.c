@@ -11,7 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/sanitize.h"
-#include "query/quality.h"
+#include "model/quality.h"
 #include "report/report.h"
 
 #include <math.h>

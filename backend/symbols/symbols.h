@@ -36,9 +36,6 @@ struct symbol {
 	const struct symbol_frame *frames;
 };
 
-/* code without a module; its row while its function is unknown */
-#define GENERATED_NAME "[generated code]"
-
 struct symbols;
 struct loop;
 struct symbol_options {

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-/* --- find.c: the search (ui.shown.search) in the view or page in front. It repeats
+/* find.c: the search (ui.shown.search) in the view or page in front. It repeats
  * while names and rows still arrive. app/search.c owns the prompt. */
 
 struct find {
@@ -40,8 +40,8 @@ static inline bool find_on(const struct find *f, const struct ui *ui) /* rows ma
 	return ui->shown.search[0] && f->hits >= 0;
 }
 
-/* --- front.c: brings a view or page to the front, refreshes it, and acts on what its handlers
- * return */
+/* front.c: brings a view or page to the front, refreshes it, and acts on what its handlers
+ * return. */
 
 struct app;
 struct loop_source;
@@ -72,7 +72,7 @@ void front_show(struct app *a, enum view_id v);    /* bring a view to the front 
 void front_open(struct app *a, struct view *page); /* takes it */
 void front_close(struct app *a);                   /* the page */
 
-/* --- shown.c: which process of the tree is shown */
+/* shown.c: which process of the tree is shown. */
 
 struct kept_process {
 	struct shown shown;
@@ -91,7 +91,7 @@ int shown_process(struct app *a, uint32_t id);
 void shown_go_on(struct app *a); /* the processes changed: shows a pending one */
 void shown_release(struct app *a);
 
-/* --- choices.c: display settings that apply to all processes and views. Each change is reported in
+/* choices.c: display settings that apply to all processes and views. Each change is reported in
  * the status line. */
 
 struct choices {
@@ -106,7 +106,7 @@ void choices_units(enum units u);
 unsigned choices_direct(struct app *a, bool on); /* libraries by direct caller, or by owner */
 unsigned choices_mouse(struct app *a);           /* on or off */
 
-/* --- offer.c: offers to sample when the agent costs too much */
+/* offer.c: offers to sample when the agent costs too much. */
 
 struct offer {
 	uint64_t sample;   /* offered interval, in bytes */

@@ -182,8 +182,6 @@ const struct config *config_get(struct err *said)
 	return &config;
 }
 
-/* --- writing */
-
 /* The folder and the one above it; that they are there already is fine. */
 static void make_folder(char *dir)
 {

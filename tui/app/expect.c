@@ -5,7 +5,7 @@
  */
 #include "app/actions.h"
 
-#include "query/expected.h"
+#include "owners/expected.h"
 
 unsigned expect_site(struct ui *ui, const struct site *s)
 {

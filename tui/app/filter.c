@@ -25,8 +25,6 @@ int filter_set(struct app *a, const char *text)
 	return 0;
 }
 
-/* --- completion */
-
 struct candidates {
 	const char *word; /* as it was typed */
 	size_t wanted;    /* this one */
@@ -93,8 +91,6 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 	}
 	return *out;
 }
-
-/* --- prompts */
 
 /* "foo:bar" is a name to search, like "std::string"; a remark tells users who meant a filter
  * word. */

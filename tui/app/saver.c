@@ -62,8 +62,6 @@ bool saver_naming(void)
 	return job.app && job.fd < 0;
 }
 
-/* --- the child */
-
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
@@ -106,8 +104,6 @@ static _Noreturn void child(int fd)
 		_exit(2);
 	_exit(rc < 0);
 }
-
-/* --- the view's side */
 
 static void failed(int status)
 {

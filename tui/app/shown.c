@@ -14,8 +14,6 @@
 
 #include <stdlib.h>
 
-/* --- the shown process, and the saved ones */
-
 /* One Output view serves all processes: it always shows the first program's output. */
 static void open_views(struct app *a, struct view *output)
 {
@@ -157,8 +155,6 @@ void shown_watch(struct app *a, struct watch *w)
 	if (!before && watch_target(w)->kind == TARGET_FILE)
 		travel_read(&a->front.travel, &a->ui.shown);
 }
-
-/* --- another one is asked for */
 
 /* A fork has no server until it has lived for some seconds; an exec has none until its agent has
  * begun. */

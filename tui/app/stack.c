@@ -40,8 +40,6 @@ static struct frame_out *selected_stack(struct app *a, struct view_row *row, siz
 	return NULL;
 }
 
-/* --- y */
-
 /* A clipboard's lines are one each, and may go on to a shell. */
 static void put_clean(FILE *out, const char *s)
 {
@@ -129,8 +127,6 @@ unsigned stack_copy(struct app *a)
 	free(frames);
 	return VIEW_DRAW;
 }
-
-/* --- e */
 
 /* The user's editor, as git and others find it; all of them know +LINE. */
 static const char *editor(void)

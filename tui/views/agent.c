@@ -9,7 +9,7 @@
 #include "symbols/debuginfod.h"
 #include "report/coverage.h"
 #include "widgets/page.h"
-#include "query/quality.h"
+#include "model/quality.h"
 #include "report/report.h"
 
 #include <math.h>

@@ -22,8 +22,6 @@ struct help {
 	help_line_fn *of_diff;         /* see views/views.h */
 };
 
-/* --- lines of two columns; the right one is as many lines as it needs */
-
 static int left_width(void)
 {
 	return term_columns() < NARROW ? 10 : 23;
@@ -78,8 +76,6 @@ static void add_title(struct page *p, const char *title)
 	page_add(p, ROLE_TITLE, "%s", title);
 }
 
-/* --- what to ask */
-
 #define QUESTIONS "Questions, and the keys that answer them"
 
 struct pair {
@@ -133,8 +129,6 @@ static void add_questions_of_diff(struct page *p)
 	add_list(p, QUESTIONS, list, sizeof list / sizeof *list);
 }
 
-/* --- keys */
-
 /* NULL = the action does nothing here. */
 static const char *line_of(const struct help *h, enum action r)
 {
@@ -183,8 +177,6 @@ static void add_other_keys(struct help *h)
 		    (f == FOCUS_LIST || f == FOCUS_TEXT || !is_here(h, (enum focus)f)))
 			add_focus(h, (enum focus)f);
 }
-
-/* --- words */
 
 static void add_verdicts(struct page *p)
 {
@@ -269,8 +261,6 @@ static void add_signs(struct page *p, bool graphs)
 		add_pair(p, text_glyph(GLYPH_DOT), "the selected row while keys go elsewhere");
 	add_pair(p, text_glyph(GLYPH_HIT), "found by <search>");
 }
-
-/* --- the page */
 
 static void make(struct help *h)
 {

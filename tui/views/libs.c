@@ -23,8 +23,6 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct libs *)arg)->rows[i].module;
 }
 
-/* --- columns */
-
 static const struct figure_owner *figure_of(const struct figures *f, const struct owner *o)
 {
 	for (size_t i = 0; i < f->owner_count; i++)
@@ -107,8 +105,6 @@ static const struct table_column between[] = {
 	SHOW(live_now, 4, 9), SHOW(more_blocks, 5), SHOW(name),
 };
 static const struct table_column of_sessions[] = { COMPARED_COLUMNS(2), SHOW(name) };
-
-/* --- rows */
 
 static int ties(const void *a, const void *b)
 {

@@ -145,8 +145,6 @@ static void refresh(struct view *v, bool resort)
 	table_view_update(v, m->rows, m->count, NULL);
 }
 
-/* --- the sentence */
-
 struct growth {
 	uint32_t what;
 	int64_t bytes;
@@ -229,8 +227,6 @@ static void sentence(const struct memory *m, char *out, size_t size)
 	if (n < size)
 		snprintf(out + n, size - n, ".");
 }
-
-/* --- drawing */
 
 static bool is_estimate(const struct line *l)
 {

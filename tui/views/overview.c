@@ -12,8 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* --- columns */
-
 static struct value growth(const struct line *l)
 {
 	const struct site *s = l->row;
@@ -80,8 +78,6 @@ static const struct table_column columns[] = {
 static const struct table table =
 	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit);
 
-/* --- rows */
-
 /* Until the user chose a row, the first is the one that matters now. */
 static void refresh(struct view *v, bool resort)
 {
@@ -94,8 +90,6 @@ static void refresh(struct view *v, bool resort)
 		  ages_wanted(table_shows(&table, term_columns(), &column_age), BY_GROWTH),
 		  &s->t.list, site_list_id, s);
 }
-
-/* --- drawing */
 
 int view_overview_graph_height(void)
 {
@@ -185,8 +179,6 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count, format_s(s->count),
 			 growing, grow == 1 ? "s" : "", net_over(v->ui, over));
 }
-
-/* --- keys */
 
 static unsigned action(struct view *v, enum action r)
 {

@@ -32,8 +32,6 @@ static const struct process_row *selected(const struct processes_page *g)
 	return g->t.list.at < g->rows->count ? &g->rows->rows[g->t.list.at] : NULL;
 }
 
-/* --- rows */
-
 static void make_rows(struct processes_page *g, bool resort)
 {
 	struct ui *ui = g->t.v.ui;
@@ -111,8 +109,6 @@ static void refresh(struct view *v, bool resort)
 
 	make(g, resort || !g->t.list.touched);
 }
-
-/* --- drawing */
 
 static const struct table table;
 static const struct column column_peak;
@@ -374,8 +370,6 @@ static void draw(struct view *v, const struct area *a)
 	if (sum)
 		draw_sum(v->ui, a, a->h - 1);
 }
-
-/* --- keys */
 
 /* The row if it is a fold, else its fold's row; LIST_NONE = no fold. */
 static size_t fold_of(const struct processes_page *g, size_t i)

@@ -15,8 +15,6 @@
 #define CALLER_MIN 8     /* columns; less of a name could be another one's */
 #define WRITTEN_NODES 6u /* of a stack: some wrappers, the call site, its caller */
 
-/* --- columns */
-
 static struct value churn(const struct line *l)
 {
 	const struct site *s = l->row;
@@ -110,8 +108,6 @@ static const struct table_column between[] = { DIFF(live_now) };
 static const struct table_column of_sessions[] = { COMPARED_COLUMNS(3), SHOW(site), SHOW(at, 6),
 						   SHOW(owner, 2, 0, 22) };
 
-/* --- rows */
-
 uint64_t site_list_id(void *arg, size_t i)
 {
 	return ((struct site_list *)arg)->rows[i].id;
@@ -204,8 +200,6 @@ bool view_sites_by_rate(const struct view *v)
 {
 	return ((const struct site_list *)v)->t.sort[0] == BY_RATE;
 }
-
-/* --- shared with the overview (views/sites.h) */
 
 unsigned site_list_action(struct view *v, enum action r)
 {

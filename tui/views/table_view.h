@@ -22,7 +22,7 @@ struct table_view {
 	bool graph_focus; /* the graph, if any, takes the keys */
 };
 
-/* --- for view_ops; these use .tables (its functions receive the view) and .sort (may be NULL) */
+/* For view_ops; these use .tables (its functions receive the view) and .sort (may be NULL). */
 
 /* For .shows, of a view whose tables are these. */
 enum { TABLE_PLAIN, TABLE_SINCE, TABLE_BETWEEN, TABLE_SESSIONS };
@@ -40,10 +40,10 @@ const enum focus *table_view_foci(struct view *v);
 bool table_view_escape(struct view *v);
 void table_view_free(struct view *v); /* for a view that owns nothing else */
 
-/* --- for a table */
+/* For a table. */
 bool table_view_hit(void *view, size_t row);
 
-/* --- for the views */
+/* For the views. */
 
 void table_view_draw(struct view *v, const struct area *a);
 /* The same, with the reason for an empty table. */

@@ -38,8 +38,6 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct threads *)arg)->rows[i].index;
 }
 
-/* --- columns */
-
 static struct value part(const struct line *l)
 {
 	const struct thread_row *r = l->row;
@@ -101,8 +99,6 @@ static const struct table_column columns[] = {
 	SHOW(bytes_rate, 1), SHOW(calls, 6), SHOW(alloc, 5),
 	SHOW(freed, 7),      SHOW(tid, 2),   SHOW(name),
 };
-
-/* --- rows */
 
 /* As before the first scan: who allocated most comes first. */
 static int ties(const void *a, const void *b)

@@ -12,7 +12,7 @@
 VIEWS(VIEW_MAKER, )
 #undef VIEW_MAKER
 
-/* --- pages */
+/* Pages. */
 
 /* `here`: the foci of the current view, NULL = none; `output`: the Output view exists; `of_diff`:
  * of a diff of sessions, an action's line, NULL for one that it lacks; itself NULL = no such diff.
@@ -26,7 +26,7 @@ struct view *view_processes_new(struct ui *ui, bool choice);
 bool view_is_processes(const struct view *v);                  /* false: another view, or NULL */
 struct view *view_columns_new(struct ui *ui, struct view *of); /* for a view with a table */
 
-/* --- of one view */
+/* Of one view. */
 
 /* Lines of the overview's graphs above the tabs; 0 = the screen is too low for them. */
 int view_overview_graph_height(void);

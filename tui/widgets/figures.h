@@ -9,7 +9,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
-#include "query/quality.h"
+#include "model/quality.h"
 #include "query/query.h"
 #include "link/watch.h"
 

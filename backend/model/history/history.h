@@ -38,8 +38,8 @@ void series_tick(struct series *s, const struct point *p);
 /* Appends the points of `more` after the last one: the agent ran while memtop was away. */
 void series_join(struct series *s, const struct series *more);
 
-/* --- instants.c: the instants at which the session is complete, and the instant of each scan's
- * answer */
+/* instants.c: the instants at which the session is complete, and the instant of each scan's
+ * answer. */
 
 /* at this they thin out by their age: 1 MiB, an hour and 49 minutes of ticks */
 #define INSTANTS_MAX (1u << 16)
@@ -65,7 +65,7 @@ void instants_looked(struct instants *x, enum mtw_kind kind, uint64_t time_ns, u
 void instants_keep(struct instants *x, const uint64_t *ticks, size_t n);
 void instants_clear(struct instants *x);
 
-/* --- marks.c: marks, and what was alive at them */
+/* marks.c: marks, and what was alive at them. */
 
 struct marks {
 	struct mark *list; /* by id */
@@ -79,15 +79,15 @@ bool marks_known(const struct marks *x, uint32_t id);
 /* Enters a checked MARK. resuming: it is unknown until marks_arrive(). True: its live amounts
  * are lost. */
 bool marks_enter(struct marks *x, struct quota *q, const struct event *e, bool resuming);
-/* Enters a MARK_LIVE; 1: a cell, whose slot must be known. *anew: the mark was known by slot, and is
- * unknown until all cells have arrived again. */
+/* Enters a MARK_LIVE; 1: a cell, whose slot must be known. *anew: the mark was known by slot, and
+ * is unknown until all cells have arrived again. */
 int marks_cell(struct marks *x, struct quota *q, const struct event *e, bool resuming, bool *anew,
 	       struct err *err);
 void marks_arrive(struct marks *x); /* the state that they arrived with is complete */
 void marks_clear(struct marks *x);
 bool mark_in_chain(const struct mark *k); /* its live amounts by slot are known, or will be */
 
-/* --- cells.c: each slot's live amount at an instant (struct mark_cells) */
+/* cells.c: each slot's live amount at an instant (struct mark_cells). */
 
 int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, struct err *err);
 void cells_finish(struct quota *q, struct mark_cells *k); /* all cells have arrived */
@@ -100,7 +100,7 @@ bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell 
 int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool whole,
 		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg);
 
-/* --- samples.c: the agent's samples, by which growth is judged */
+/* samples.c: the agent's samples, by which growth is judged. */
 
 struct samples {
 	struct sample list[MTW_SAMPLES_MAX];

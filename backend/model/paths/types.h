@@ -70,6 +70,9 @@ static inline bool rate_any(const struct rate *r)
 	return r->bytes | r->blocks | r->freed;
 }
 
+/* Code without a module, and its row while its function is unknown. */
+#define GENERATED_NAME "[generated code]"
+
 /* Whether an amount is known, and why not. What a screen shows for it: widgets/cells.h. */
 enum known {
 	KNOWN,

@@ -10,7 +10,7 @@
 #include "model/paths/event.h"
 #include "model/history/history.h"
 
-/* --- program.c: the program of a session */
+/* program.c: the program of a session. */
 
 /* HELLO comes from this process */
 bool program_same(const struct program *p, const struct event *e);
@@ -20,7 +20,7 @@ void program_free(struct program *p);
 /* of a path; empty only for an empty path */
 const char *program_last_part(const char *path);
 
-/* --- modules.c: the modules of the program */
+/* modules.c: the modules of the program. */
 
 struct modules {
 	struct module *list; /* by id */
@@ -32,7 +32,7 @@ int modules_apply(struct modules *x, const struct event *e, const char *main, st
 bool modules_know(const struct modules *x, uint32_t id);
 void modules_clear(struct modules *x);
 
-/* --- threads.c: the threads of the program */
+/* threads.c: the threads of the program. */
 
 struct threads {
 	struct thread *list; /* by index */
@@ -48,7 +48,7 @@ struct rate thread_done(const struct threads *x, uint32_t index);
 size_t threads_done(const struct threads *x, struct rate **list);
 void threads_clear(struct threads *x);
 
-/* --- options.c: the agent's options, as the agent reports them */
+/* options.c: the agent's options, as the agent reports them. */
 
 #define OPTIONS_MAX 256u
 
@@ -65,7 +65,7 @@ int options_apply(struct options *x, const struct event *e, struct err *err);
 const char *options_value(const struct options *x, const char *name); /* NULL = not reported */
 void options_clear(struct options *x);
 
-/* --- filters.c: the filters of recording, and since when each holds */
+/* filters.c: the filters of recording, and since when each holds. */
 
 struct filters {
 	struct recorded *list; /* by time */
@@ -75,7 +75,7 @@ struct filters {
 int filters_apply(struct filters *x, const struct event *e, struct err *err);
 void filters_clear(struct filters *x);
 
-/* --- figures.c: the agent's figures about itself and the process */
+/* figures.c: the agent's figures about itself and the process. */
 
 struct figures {
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
@@ -90,7 +90,7 @@ int figures_loss(struct figures *x, const struct event *e, struct err *err);
 void figures_process(struct figures *x, const struct event *e);
 void figures_memory(struct figures *x, const struct event *e);
 
-/* --- notices.c: the agent's sentences for the person at the viewer */
+/* notices.c: the agent's sentences for the person at the viewer. */
 
 #define NOTICES_MAX 32u /* the oldest ones go */
 
@@ -106,7 +106,7 @@ int notices_write(const struct notices *x,
 		  void *arg);
 void notices_clear(struct notices *x);
 
-/* --- rss.c: the breakdown of resident memory, for each time that a viewer asked */
+/* rss.c: the breakdown of resident memory, for each time that a viewer asked. */
 
 struct rss_answers {
 	struct rss *list;
@@ -119,7 +119,7 @@ bool rss_apply(struct rss_answers *x, const struct marks *marks, const struct ev
 const struct rss *rss_at(const struct rss_answers *x, uint64_t time_ns); /* see model_rss_at() */
 void rss_clear(struct rss_answers *x);
 
-/* --- scanned.c: the ages of live blocks, as of the newest scan */
+/* scanned.c: the ages of live blocks, as of the newest scan. */
 
 struct scanned_ages {
 	struct scan_ages now;

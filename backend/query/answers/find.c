@@ -265,8 +265,6 @@ row_id query_open_node(struct query *q, uint32_t node)
 	return found;
 }
 
-/* --- search */
-
 /* By location: there are far fewer of them than nodes. */
 static uint8_t *hit_locations(struct query *q, size_t *pending)
 {

@@ -67,8 +67,6 @@ void query_free(struct query *q)
 	free(q);
 }
 
-/* --- single stacks */
-
 struct amounts query_node(struct query *q, uint32_t node, bool below)
 {
 	query_now(q);

@@ -446,8 +446,6 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 	return q->shown.count;
 }
 
-/* --- inlined functions */
-
 /* A chain was one line, open or closed like its end: its remaining parts get the same state. */
 static void agree(struct query *q, uint32_t head)
 {
@@ -484,8 +482,6 @@ bool query_inlined(const struct query *q)
 {
 	return !q->merged;
 }
-
-/* --- single rows */
 
 bool query_row_nodes(const struct query *q, row_id id, query_node_fn *fn, void *arg)
 {

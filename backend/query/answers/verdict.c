@@ -280,8 +280,6 @@ static void say_waiting(struct query *q, struct verdict *v)
 	v->needed_ns = no_more_comes(q) ? 0 : g->needed_ns;
 }
 
-/* --- */
-
 static void ended(struct query *q, struct verdict *v)
 {
 	int status;

@@ -78,8 +78,6 @@ static struct age summary(const uint64_t *blocks)
 	return a;
 }
 
-/* --- the scan, by stack */
-
 static void forget_scan(struct aging *g)
 {
 	skeleton_drop(g->skeleton);
@@ -148,8 +146,6 @@ static void take_scan(const struct query *q, struct aging *g, const struct cohor
 	free(of);
 	add_up(g, count);
 }
-
-/* --- the blocks of a row, by age */
 
 static void add_entries(const struct aging *g, uint32_t from, uint32_t to, uint64_t *blocks)
 {
@@ -228,8 +224,6 @@ static void age_sites(struct query *q, struct aging *g, const uint32_t *ids, siz
 	free(blocks);
 	free(at);
 }
-
-/* --- answers */
 
 static bool scan_stands(const struct query *q, const struct aging *g)
 {

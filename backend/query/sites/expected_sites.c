@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * expected_sites.c - decides which call sites are expected: compares their keys with the rules
- * (query/expected.h).
+ * (owners/expected.h).
  */
 #include "query/sites/expected_sites.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "query/sites/sites.h"
 
 void query_expect(struct query *q, const struct expected *e)

@@ -42,8 +42,6 @@ void query_pass(struct query *q, bool on)
 	q->passes = on;
 }
 
-/* --- the spans */
-
 static void cut_spans(const struct model *m, struct site_table *t)
 {
 	struct growth *g = &t->growth;
@@ -67,8 +65,6 @@ static void cut_spans(const struct model *m, struct site_table *t)
 		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
 	g->needed_ns = 0;
 }
-
-/* --- rises */
 
 /* One figure per sample, or the lowest and the largest drop since the previous one. */
 struct curve {
@@ -154,8 +150,6 @@ static void rise_of_all(struct site_table *t)
 	rise_of(&t->growth, &(struct curve){ live, low, fall }, &t->growth.whole);
 	rise_of(&t->growth, &(struct curve){ rss, NULL, NULL }, &t->growth.rss);
 }
-
-/* --- sites */
 
 static void shape_site(const struct site_table *t, struct query_site *s)
 {

@@ -41,8 +41,6 @@ void tree_now(struct query *q)
 	q->tree_naming = q->naming;
 }
 
-/* --- what is below */
-
 static bool any(struct query *q, void *arg, const struct member *m)
 {
 	(void)q;
@@ -90,8 +88,6 @@ static bool has_one_child(struct query *q, uint32_t number)
 		return r->child_count == 1;
 	return each_step(q, r, another, &fn) && fn != NO_ID;
 }
-
-/* --- values */
 
 static void sum_member(struct query *q, struct trow *r, const struct member *m, uint64_t *most)
 {

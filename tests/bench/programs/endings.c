@@ -6,7 +6,7 @@
  * agent took.
  */
 #include "model/model.h"
-#include "query/quality.h"
+#include "model/quality.h"
 #include "session/session.h"
 #include "wire/decode.h"
 

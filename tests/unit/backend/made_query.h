@@ -7,7 +7,7 @@
 #define MADE_QUERY_H
 
 #include "made.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "query/query.h"
 
 #define SECOND 1000000000ull

@@ -80,8 +80,6 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 		draw_text(s, y, s->w - wide - 1, ROLE_MARK, text);
 }
 
-/* --- the last line */
-
 /* What a key does now. */
 static const char *brief_of(const struct app *a, enum action r)
 {

@@ -14,7 +14,7 @@ struct app;
 
 void frame_draw(struct app *a);
 
-/* --- header.c: the lines above every view, each on row y of the screen; for app/frame/chrome.c
+/* header.c: the lines above every view, each on row y of the screen; for app/frame/chrome.c
  * alone. Main thread, while the terminal is on. */
 
 struct app;
@@ -27,7 +27,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y);
 /* For views without a large graph: live memory over time and the largest owners. */
 void frame_strip(const struct shown *of, const struct area *s, int y);
 
-/* --- compared.c: the lines above every view for a diff of two sessions, and what such a view
+/* compared.c: the lines above every view for a diff of two sessions, and what such a view
  * lacks. Main thread; the drawing only while the terminal is on. */
 
 /* Row 0: which session is A, and which is B. */

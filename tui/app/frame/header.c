@@ -304,8 +304,6 @@ void frame_header(const struct app *a, const struct area *s)
 		draw_right_parts(s, x, right, m);
 }
 
-/* --- the verdict, or the reason that there is none */
-
 /* columns: in less, another process that matters more has all of the line */
 #define VERDICT_LEAST 30
 

@@ -22,8 +22,6 @@ static unsigned said(int rc)
 	return VIEW_DRAW;
 }
 
-/* --- marks and diff */
-
 static void mark_named(void *arg, enum prompt_event e, const char *text)
 {
 	if (e == PROMPT_DONE)
@@ -57,8 +55,6 @@ static unsigned diff_two(struct app *a)
 	view_marks_pick(a->front.views[VIEW_MARKS]);
 	return VIEW_DRAW;
 }
-
-/* --- going */
 
 static void leaving(void *arg, enum prompt_event e, const char *text)
 {

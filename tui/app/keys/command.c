@@ -182,8 +182,6 @@ static void back(struct app *a, const char *rest)
 	run_action(a, ACT_BACK);
 }
 
-/* --- the table */
-
 enum argument {
 	MAY,  /* there may be one */
 	MUST, /* without one it is the action of this name, if there is one */
@@ -257,8 +255,6 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else
 		status_error(":%s: no such command; Tab lists commands", word);
 }
-
-/* --- completion */
 
 /* Counts the names that begin with `word`; true: this is the n-th, now in out[PROMPT_WORD]. */
 static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count,

@@ -9,7 +9,7 @@
 #include "cli/base/verbs.h"
 
 #include "base/listing.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "session/spool.h"
 
 #include <memtop/amount.h>

@@ -29,7 +29,7 @@ struct detail {
 /* For the app. `stacks`: stacks summed in the row; this one is the heaviest. */
 struct view *view_detail_new(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks);
 
-/* --- for the page's own files */
+/* For the page's own files. */
 
 /* "~", for figures that are partly sampled. */
 const char *detail_about(const struct detail *d);

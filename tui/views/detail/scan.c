@@ -134,8 +134,6 @@ static void add_threads(struct detail *d, const struct scan_ages *s)
 	free(by);
 }
 
-/* --- survival: by marks, so that what was freed counts, too */
-
 struct interval {
 	uint32_t from, to;
 	uint64_t epoch; /* the last one that it has */
@@ -232,8 +230,6 @@ void detail_scan(struct detail *d, const struct scan_ages *s)
 	add_ages(d, s, d->p.v.ui->shown.figures.time_ns);
 	add_threads(d, s);
 }
-
-/* --- where the agent cannot be asked: of its last look at all blocks */
 
 static int by_key(const void *a, const void *b)
 {

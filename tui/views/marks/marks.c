@@ -60,8 +60,6 @@ static void refresh(struct view *v, bool resort)
 	marks_lower_refresh(m, resort);
 }
 
-/* --- drawing */
-
 static void draw_pick(const struct line *l, struct cell c)
 {
 	const struct marks *m = l->view;
@@ -189,8 +187,6 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	else
 		snprintf(out, size, "NET since the row above");
 }
-
-/* --- keys */
 
 /* Of All in each process; to NULL: deletes it. */
 static bool change(const struct marks *m, const char *to)

@@ -38,10 +38,10 @@ struct marks {
 	bool lower_focus, has_lower;
 };
 
-/* --- for the app */
+/* For the app. */
 void view_marks_pick(struct view *v);
 
-/* --- for the view's own files */
+/* For the view's own files. */
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
 void marks_gather(struct marks *m);        /* rebuilds the rows */
 void marks_lower_refresh(struct marks *m, bool resort);

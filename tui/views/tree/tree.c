@@ -136,8 +136,6 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-/* --- keys */
-
 /* Opening all would open it again. */
 static unsigned close_row(struct tree *t, const struct row *r)
 {

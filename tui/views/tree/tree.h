@@ -27,12 +27,12 @@ struct tree {
 	char crumbs[CRUMBS_MAX][64];
 };
 
-/* --- for the app */
+/* For the app. */
 void view_tree_select_node(struct view *v, uint32_t node);
 unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
 
-/* --- for the view's own files */
+/* For the view's own files. */
 static inline uint64_t tree_id(void *arg, size_t i)
 {
 	return ((struct tree *)arg)->rows[i].id;

@@ -7,7 +7,7 @@
 #include "made.h"
 #include "random.h"
 
-#include "model/internal.h"
+#include "model/model_state.h"
 
 #define TICK 100000000ull
 #define NODES 400u

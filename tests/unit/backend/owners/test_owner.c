@@ -5,7 +5,7 @@
 #include "check.h"
 #include "made.h"
 #include "model/columns.h"
-#include "owners/internal.h"
+#include "owners/owners_state.h"
 
 enum { PROGRAM, LIBC, CXX, GLIB, AGENT, LOADER };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.c - see query/expected.h. Rules are few and tested about once per call site, so a list
+ * expected.c - see owners/expected.h. Rules are few and tested about once per call site, so a list
  * suffices.
  */
-#include "query/expected.h"
+#include "owners/expected.h"
 #include "base/atomic_file.h"
 #include "base/format.h"
 #include "base/name.h"
@@ -205,8 +205,6 @@ void expected_rule_of(char out[2 * EXPECTED_KEY_MAX], const char *key)
 	}
 	*out = '\0';
 }
-
-/* --- files */
 
 static char *trimmed(char *line)
 {

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "query/quality.h"
+#include "model/quality.h"
 
 #include <math.h>
 

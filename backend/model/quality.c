@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.c - see query/quality.h. The call tree shows where a cut stack ends: a node for the
+ * quality.c - see model/quality.h. The call tree shows where a cut stack ends: a node for the
  * missing rest is a child of the root, and each of its children is the last known frame of the
  * stacks below it. So counting by module visits these children, not the stacks.
  */
-#include "query/quality.h"
+#include "model/quality.h"
 #include "model/columns.h"
 
 #include <math.h>

@@ -6,11 +6,10 @@
  * Shares are in percent, NAN where unknown. Time in the program's calls is estimated from samples
  * and always shown with a ~; all other figures are measured.
  */
-#ifndef QUERY_QUALITY_H
-#define QUERY_QUALITY_H
+#ifndef MODEL_QUALITY_H
+#define MODEL_QUALITY_H
 
 #include "model/model.h"
-#include "symbols/symbols.h"
 
 /* in a shorter run the start-up dominates the cost: no share is meaningful */
 #define QUALITY_COST_NS 100000000ull

@@ -14,8 +14,8 @@
  * A file of rules (.supp) has one a line; `not RULE` revokes an earlier one; empty lines and lines
  * that begin with # are ignored.
  */
-#ifndef QUERY_EXPECTED_H
-#define QUERY_EXPECTED_H
+#ifndef OWNERS_EXPECTED_H
+#define OWNERS_EXPECTED_H
 
 #include "model/model.h"
 

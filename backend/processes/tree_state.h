@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the state of a process tree, shared by its parts.
+ * tree_state.h - the state of a process tree, shared by its parts.
  *
  *   processes/line.c       one line: its figures, and how these grow
  *   processes/lines.c      all lines: made, sorted, summed
@@ -12,8 +12,8 @@
  *                          processes still run
  *   processes/processes.c  the clock for all parts
  */
-#ifndef PROCESSES_INTERNAL_H
-#define PROCESSES_INTERNAL_H
+#ifndef PROCESSES_TREE_STATE_H
+#define PROCESSES_TREE_STATE_H
 
 #include "processes/board.h"
 #include "processes/line.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the whole model, for the files of model/ alone. Each folder below has its own
+ * model_state.h - the whole model, for the files of model/ alone. Each folder below has its own
  * header; a file that needs one part includes only that.
  */
-#ifndef MODEL_INTERNAL_H
-#define MODEL_INTERNAL_H
+#ifndef MODEL_MODEL_STATE_H
+#define MODEL_MODEL_STATE_H
 
 #include "heap/take.h"
 #include "model/state/cohorts.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - the owners' current and past amounts, for owners/owner.c and owners/list.c alone.
- * Main thread only.
+ * owners_state.h - the owners' current and past amounts, for owners/owner.c and owners/list.c
+ * alone. Main thread only.
  */
-#ifndef OWNERS_INTERNAL_H
-#define OWNERS_INTERNAL_H
+#ifndef OWNERS_OWNERS_STATE_H
+#define OWNERS_OWNERS_STATE_H
 
 #include "owners/names.h"
 #include "owners/owner.h"

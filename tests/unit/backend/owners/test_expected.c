@@ -3,7 +3,7 @@
  * test_expected.c - rules for expected call sites: what they match, and their files.
  */
 #include "check.h"
-#include "query/expected.h"
+#include "owners/expected.h"
 
 #include <unistd.h>
 
