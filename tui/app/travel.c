@@ -60,7 +60,8 @@ static void set_out(struct travel *t, struct shown *of, uint64_t to)
 
 	if (shown && shown <= to && shown >= from)
 		from = shown;
-	uint64_t fit = READ_NODES / (model_heap(of->model)->skeleton->nodes + 1), least = LEAST_STEP_NS;
+	uint64_t fit = READ_NODES / (model_heap(of->model)->skeleton->nodes + 1),
+		 least = LEAST_STEP_NS;
 	uint64_t stops = fit > STOPS ? STOPS : fit < STOPS_LEAST ? STOPS_LEAST : fit;
 	if (t->home) {
 		from = 0;

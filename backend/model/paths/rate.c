@@ -3,10 +3,10 @@
  * rate.c - the parts of the window of all rates.
  *
  * A part is about a second. A tick's changes are added to the newest one, and a part is taken back
- * as a whole once it ended ten seconds ago. So the window is ten to eleven seconds long, less after a
- * start, and more when ticks are rare. Rates are kept as exact counts: who shows one divides it by
- * the window's length (model_window()), and rows add up to the totals at any speed. Nothing before a
- * link's first complete state counts: that is history.
+ * as a whole once it ended ten seconds ago. So the window is ten to eleven seconds long, less after
+ * a start, and more when ticks are rare. Rates are kept as exact counts: who shows one divides it
+ * by the window's length (model_window()), and rows add up to the totals at any speed. Nothing
+ * before a link's first complete state counts: that is history.
  */
 #include "model/paths/rate.h"
 

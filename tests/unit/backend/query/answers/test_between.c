@@ -75,8 +75,7 @@ static void set_mark(struct plain *p)
 	for (uint32_t s = 1; s <= p->slots; s++) {
 		p->at[id][s] = now_of(p, s);
 		if (p->at[id][s] != p->at[p->newest][s])
-			made_cell(p->x.m, id, s, made_live_of(p->x.m, s).blocks,
-				  p->at[id][s]);
+			made_cell(p->x.m, id, s, made_live_of(p->x.m, s).blocks, p->at[id][s]);
 	}
 	made_cells_end(p->x.m, id);
 	p->newest = id;

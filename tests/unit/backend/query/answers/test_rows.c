@@ -260,8 +260,7 @@ TEST(filter_keeps_matching_stacks)
 		  "main 2810\n.serve 2760\n..draw 2000\n..decode 760\n.log_line 50");
 	made_mark(x.m, 1, 0, x.now, 0, "m");
 	for (uint32_t i = 4; i <= 7; i++)
-		made_cell(x.m, 1, i, made_live_of(x.m, i).blocks,
-			  made_live_of(x.m, i).bytes);
+		made_cell(x.m, 1, i, made_live_of(x.m, i).blocks, made_live_of(x.m, i).bytes);
 	made_cells_end(x.m, 1);
 	made_slot(x.m, 100, 7, 1);
 	grow(&x, 100, 1, 9);
