@@ -71,7 +71,7 @@ struct member {
 	size_t to_room;
 	uint64_t placings;
 
-	/* --- all_marks.c */
+	/* all_marks.c */
 	struct member_mark *marks; /* by id, without dropped ones; owned */
 	size_t mark_count, mark_room;
 	uint64_t marks_generation; /* of the model, + 1 */
@@ -124,7 +124,7 @@ struct all {
 	bool live;
 	uint64_t made_ns, cost_ns; /* of the last all_go_on() */
 
-	/* --- all_frames.c: what the watch has */
+	/* all_frames.c: what the watch has */
 	struct frames out;
 	uint32_t starts; /* HELLOs so far */
 	uint64_t ticks;
