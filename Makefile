@@ -4,7 +4,7 @@
 #   make demo       a live view on a leaking program   make install    PREFIX=/usr/local DESTDIR=
 #   make help       all targets
 #
-# Variants: DEBUG=1 (no optimisation), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
+# Variants: DEBUG=1 (no optimisation), ASAN=1 (address and undefined), TSAN=1 (threads, which then do all they can), WERROR=1. V=1 shows the commands.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -14,14 +14,14 @@ endif
 # The release: this line, and no other one.
 VERSION := 0.2.0
 
-VARIANT := $(if $(DEBUG),debug,release)$(if $(ASAN),-asan,)
+VARIANT := $(if $(DEBUG),debug,release)$(if $(ASAN),-asan,)$(if $(TSAN),-tsan,)
 B ?= build/$(VARIANT)
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror,)
 CSTD := -std=c11 -D_GNU_SOURCE
 OPT := $(if $(DEBUG),-O0,-O2) -g
 comma := ,
-SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)$(if $(TSAN),-fsanitize=thread -DWORKER_LONG_NS=1u,)
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude $(CPPFLAGS) $(CFLAGS)
 
 # The agent is a guest in other people's processes: libc only, nothing exported but what agent/modules/names.h lists.
@@ -324,7 +324,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check T=NAME | check-long | check-asan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-heap | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
+	@echo 'make check T=NAME | check-long | check-asan | check-tsan | check-releases | layers | bench | bench-help | bench-readme | bench-unwind | bench-rows | bench-screen | bench-session | bench-heap | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deb | deps | uninstall | format | clean'
 
 .PHONY: FORCE all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install uninstall man format formatted-list clean help
 .DEFAULT_GOAL := all

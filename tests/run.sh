@@ -4,7 +4,7 @@
 # A test is any executable that prints PASS/FAIL/SKIP lines; one that prints none, or ends badly
 # without a FAIL line, counts as one failure. Up to ten that fail beside others are run once more, alone; what fails
 # alone, too, has failed. The closing lines name both.
-# SANITIZED=1: memtop is BUILD-asan's, and each finding of a sanitizer is a failure.
+# SANITIZED=asan or tsan: memtop is BUILD-asan's or BUILD-tsan's, and each finding of a sanitizer is a failure.
 set -u
 export BUILD=$1
 shift
@@ -18,7 +18,7 @@ execute() { # out, command...
 	local out=$1
 	shift
 	local start=$SECONDS
-	[ -z "${SANITIZED:-}" ] || local -x ASAN_OPTIONS="detect_leaks=0:log_path=$out.finding" UBSAN_OPTIONS="print_stacktrace=1:log_path=$out.finding"
+	[ -z "${SANITIZED:-}" ] || local -x ASAN_OPTIONS="detect_leaks=0:log_path=$out.finding" UBSAN_OPTIONS="print_stacktrace=1:log_path=$out.finding" TSAN_OPTIONS="log_path=$out.finding"
 	timeout -k 10 "${TEST_TIMEOUT:-1200}" "$@" >"$out" 2>&1 </dev/null
 	echo $? $((SECONDS - start)) >"$out.rc"
 }

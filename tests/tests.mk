@@ -281,21 +281,24 @@ check: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) all test-programs
 	@tests/run.sh $(B) $(T)
 
-# The same with the slow programs, twice as many runs of each, and the fuzzers' long lists; then check-asan.
+# The same with the slow programs, twice as many runs of each, and the fuzzers' long lists; then check-asan and check-tsan.
 check-long: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) all test-programs
 	@$(MAKE) --no-print-directory $(JOBS) $(BUILD_ASAN)
+	@$(MAKE) --no-print-directory $(JOBS) $(BUILD_TSAN)
 	@rc=0; LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(T) || rc=1; \
-		$(if $(T),,$(MAKE) --no-print-directory check-asan || rc=1;) exit $$rc
+		$(if $(T),,for with in asan tsan; do $(MAKE) --no-print-directory check-$$with || rc=1; done;) exit $$rc
 
 # The screens' scripts, or those of T=, with memtop under AddressSanitizer and UBSan.
+# check-tsan: under ThreadSanitizer, with threads for whatever they can do.
 BUILD_ASAN = ASAN=1 B=$(B)-asan $(B)-asan/memtop
-check-asan: test-deps
+BUILD_TSAN = TSAN=1 B=$(B)-tsan $(B)-tsan/memtop
+check-asan check-tsan: check-%: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) all test-programs
-	@$(MAKE) --no-print-directory $(JOBS) $(BUILD_ASAN)
-	@SANITIZED=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(or $(T),screens)
+	@$(MAKE) --no-print-directory $(JOBS) $(if $(findstring asan,$*),$(BUILD_ASAN),$(BUILD_TSAN))
+	@SANITIZED=$* TEST_TIMEOUT=3600 tests/run.sh $(B) $(or $(T),screens)
 
 -include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
-.PHONY: bench-heap check check-long check-asan cross-programs test-programs test-deps \
+.PHONY: bench-heap check check-long check-asan check-tsan cross-programs test-programs test-deps \
 	bench bench-help bench-readme bench-unwind bench-rows bench-screen bench-session bench-instructions bench-programs bench-deps

@@ -17,8 +17,8 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	enum { IDLE, ASKED, DONE, OVER } state;
-	work_fn *fn;
-	void *arg;
+	work_fn *fn, *done; /* done: NULL = nobody asked */
+	void *arg, *done_arg;
 	uint64_t cost_ns;
 };
 
@@ -36,10 +36,12 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		uint64_t began = now_ns();
 		w->fn(w->arg);
-		w->cost_ns = now_ns() - began;
 		pthread_mutex_lock(&w->lock);
+		w->cost_ns = now_ns() - began;
 		w->state = DONE;
 		pthread_cond_broadcast(&w->moved);
+		if (w->done) /* holding the lock: worker_free() waits until it has returned */
+			w->done(w->done_arg);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -68,6 +70,12 @@ static void move(struct worker *w, int state)
 	w->state = state;
 	pthread_cond_broadcast(&w->moved);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void worker_on_done(struct worker *w, work_fn *done, void *arg)
+{
+	w->done = done;
+	w->done_arg = arg;
 }
 
 void worker_begin(struct worker *w, work_fn *fn, void *arg)

@@ -10,12 +10,16 @@
 #include <stdint.h>
 
 /* Work that takes longer is a worker's; the rest is done in line. */
+#ifndef WORKER_LONG_NS
 #define WORKER_LONG_NS 4000000u
+#endif
 
 struct worker;
 typedef void work_fn(void *arg);
 
-struct worker *worker_new(void);    /* NULL: no thread can be had */
+struct worker *worker_new(void); /* NULL: no thread can be had */
+/* done(arg), in the thread, after each job: worker_busy() says no by then. Nothing is under way. */
+void worker_on_done(struct worker *w, work_fn *done, void *arg);
 void worker_free(struct worker *w); /* waits; NULL: nothing */
 /* Nothing is under way. */
 void worker_begin(struct worker *w, work_fn *fn, void *arg);

@@ -68,6 +68,7 @@ struct conn {
 	/* busy: full queues met since something else happened */
 	unsigned attempts, failures, pause_ms, busy;
 	unsigned full; /* times that a command found no place */
+	bool held;     /* conn_hold() */
 	uint64_t up_ns, last_ns, acked_ns;
 	uint8_t *in; /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
@@ -126,7 +127,8 @@ static void lost(struct conn *c, const struct err *why)
 
 static void want(struct conn *c, bool read)
 {
-	loop_fd_set(c->io, (read ? LOOP_READ : 0) | (c->out_len ? LOOP_WRITE : 0));
+	loop_fd_set(c->io, (read && !(c->held && c->state == UP) ? LOOP_READ : 0) |
+				   (c->out_len ? LOOP_WRITE : 0));
 }
 
 /* 0, or -1 when the socket is broken: the reader sees that too and reports it. */
@@ -325,6 +327,8 @@ static void decode(void *arg)
 			lost(c, &err);
 		return;
 	}
+	if (c->held)
+		return;
 	rc = take_frames(c, &err);
 	if (rc < 0) {
 		if (rc == -EAGAIN)
@@ -593,6 +597,17 @@ int conn_send(struct conn *c, uint64_t type, const uint8_t *payload, size_t len)
 	flush(c);
 	want(c, !c->timer); /* in UP a timer means that whole frames still wait */
 	return 0;
+}
+
+void conn_hold(struct conn *c, bool on)
+{
+	if (c->held == on)
+		return;
+	c->held = on;
+	if (c->state != UP)
+		return;
+	want(c, false);
+	set_timer(c, 0, on ? NULL : decode);
 }
 
 void conn_finish(struct conn *c)

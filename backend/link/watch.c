@@ -443,6 +443,12 @@ void watch_close(struct watch *w)
 	free(w);
 }
 
+void watch_hold(struct watch *w, bool on)
+{
+	if (w->conn)
+		conn_hold(w->conn, on);
+}
+
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg)
 {
 	w->on_change = fn;

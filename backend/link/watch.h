@@ -57,6 +57,8 @@ void watch_close(struct watch *w);
  * second reports what came, after a tick. */
 int watch_feed(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
 void watch_fed(struct watch *w);
+/* Its agent's frames wait until the next call, so that another thread can read the model. */
+void watch_hold(struct watch *w, bool on);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
 bool watch_seen(const struct watch *w); /* somebody set that */
 

@@ -287,6 +287,7 @@ static bool is_of_paths(uint32_t type)
 
 int model_apply(struct model *m, const struct event *e, struct err *err)
 {
+	model_mine(m);
 	if (!is_of_paths(e->type) && maker_take(m, err))
 		return -1;
 	switch (e->type) {

@@ -62,8 +62,15 @@ void model_free(struct model *m)
 	free(m);
 }
 
+void model_read_apart(struct model *m, void (*end)(void *arg), void *arg)
+{
+	m->read_end = end;
+	m->read_arg = arg;
+}
+
 void model_clear(struct model *m)
 {
+	model_mine(m);
 	reset(m);
 	maker_init(m);
 	m->resets++;

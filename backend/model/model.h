@@ -21,6 +21,9 @@ struct model *model_new(void);
 void model_free(struct model *m);
 /* Clears everything for another program. Keeps the object. */
 void model_clear(struct model *m);
+/* Another thread reads the model: whoever changes it calls end(arg) first, which waits for that
+ * thread, and calls this with NULL. */
+void model_read_apart(struct model *m, void (*end)(void *arg), void *arg);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*

@@ -94,9 +94,17 @@ struct model {
 	struct tick tick;
 	struct rate_book rates;
 	struct history history;
+	void (*read_end)(void *arg); /* model_read_apart() */
+	void *read_arg;
 	void (*on_notice)(void *arg, const char *text);
 	void *notice_arg;
 	struct maker *maker;
 };
+
+static inline void model_mine(struct model *m) /* every change begins with this */
+{
+	if (m->read_end)
+		m->read_end(m->read_arg);
+}
 
 #endif

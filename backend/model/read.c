@@ -45,6 +45,7 @@ void model_set_state(struct model *m, uint32_t state, int status, bool known)
 {
 	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;
 
+	model_mine(m);
 	if (ended && (state == MTW_LINK_LOST || (m->status_known && !known)))
 		return;
 	m->state = state;
@@ -56,6 +57,7 @@ void model_set_cut(struct model *m)
 {
 	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;
 
+	model_mine(m);
 	if (m->final || (m->state != MTW_RUNNING && !ended))
 		return;
 	m->cut_end = (struct program_end){ m->state, m->status, m->status_known };

@@ -100,6 +100,8 @@ static void keep_own(struct model *m, const struct model *was, bool same)
 
 void model_swap(struct model *a, struct model *b)
 {
+	model_mine(a);
+	model_mine(b);
 	bool same = same_structure(a, b), paced[] = { a->maker->paced, b->maker->paced };
 	struct model *was = xmalloc(sizeof *was);
 

@@ -45,7 +45,6 @@ static uint32_t held_of_lib(struct owners *o, uint32_t lib)
 	const struct name_lib *l = names_lib(o->names, lib);
 	if (!o->of_lib[lib])
 		o->of_lib[lib] = new_held(o, l->newest, l->name);
-	o->held[o->of_lib[lib]]->pub.module = l->newest;
 	return o->of_lib[lib];
 }
 
@@ -100,6 +99,9 @@ static void take_sums(struct owners *o)
 	for (uint32_t i = 0; i < h->owners->count; i++)
 		if (h->of_owner[i].sum.alloc_blocks)
 			owner_of(o, i)->amounts = h->of_owner[i];
+	for (uint32_t lib = 0; lib < o->lib_room && lib < h->names->libs; lib++)
+		if (o->of_lib[lib])
+			o->held[o->of_lib[lib]]->pub.module = names_lib(o->names, lib)->newest;
 }
 
 /* Any thread. */

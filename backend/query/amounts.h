@@ -8,6 +8,6 @@
 #include "query/query.h"
 
 /* ROW_ZERO when they are empty: nothing alive, or no change between two marks. */
-uint32_t amounts_zero_flag(const struct model *m, const struct amounts *v);
+uint32_t amounts_zero_flag(uint32_t until, const struct amounts *v);
 
 #endif

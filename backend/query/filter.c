@@ -34,7 +34,7 @@ void filter_known(const struct query *q, struct amounts *row)
 {
 	bool over = model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
 
-	if (q->raw->interval != model_intervals(q->m))
+	if (q->raw->interval != q->interval)
 		row->changed = KNOWN_SOON;
 	row->in_all = q->filter.thread ? KNOWN_NONE : KNOWN;
 	row->rated = q->filter.thread ? KNOWN_NONE : over || model_window(q->m) ? KNOWN : KNOWN_NOT;
@@ -328,16 +328,24 @@ static int take_words(struct filter *f, const char *text, struct err *err)
 	return rc;
 }
 
+int query_check_filter(const char *text, bool *by_cohort, struct err *err)
+{
+	struct filter tried = { 0 };
+	int rc = take_words(&tried, text, err);
+
+	*by_cohort = tried.by_cohort;
+	filter_clear(&tried);
+	return rc;
+}
+
 /* An invalid filter changes nothing. */
 int query_set_filter(struct query *q, const char *text, struct err *err)
 {
-	struct filter tried = { 0 };
-	bool was_active = q->filter.active;
-	int rc = take_words(&tried, text, err);
+	bool was_active = q->filter.active, by_cohort;
 
-	filter_clear(&tried);
-	if (rc)
-		return rc;
+	if (query_check_filter(text, &by_cohort, err))
+		return -1;
+	query_mine(q);
 	filter_clear(&q->filter);
 	take_words(&q->filter, text, err);
 	q->filter_stale |= was_active || q->filter.active;

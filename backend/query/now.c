@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#define LARGE 20000 /* stacks: answers may take long */
+
 static void take(struct query *q, const struct heap *h)
 {
 	struct heap *was = q->raw;
@@ -15,6 +17,7 @@ static void take(struct query *q, const struct heap *h)
 	q->raw = heap_hold((struct heap *)h);
 	q->structure += !was || was->names != h->names || was->skeleton != h->skeleton;
 	q->naming += was && was->names != h->names;
+	q->part_stale = true;
 	heap_drop(was);
 	GROW(q->looked, q->looked_room, h->names->locations / 64 + 1ul);
 }
@@ -24,27 +27,52 @@ static bool has_new_scan(const struct query *q)
 	return q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m);
 }
 
-void query_now(struct query *q)
+void query_newest(struct query *q)
 {
+	query_mine(q);
 	if (q->filter.word_count) /* any function on any stack may match */
 		names_ask_all(q->n);
 	const struct heap *h = owners_heap(q->o);
-	if (h == q->raw && q->heap && !q->filter_stale && !has_new_scan(q))
-		return;
+	q->until = model_until(q->m);
+	q->diffing = model_diffing(q->m);
+	q->interval = model_intervals(q->m);
 	if (h != q->raw)
 		take(q, h);
+}
+
+static void take_part(struct query *q)
+{
+	if (q->heap && !q->part_stale && !q->filter_stale && !has_new_scan(q))
+		return;
 	heap_drop(q->heap);
 	q->heap = filter_heap(q);
 	q->passing += q->filter_stale || filter_on(q);
-	q->filter_stale = false;
+	q->part_stale = q->filter_stale = false;
 	q->stamp++;
 }
 
-bool query_ask(struct query *q)
+void query_now(struct query *q)
+{
+	if (!query_is_apart(q))
+		query_newest(q);
+	take_part(q);
+}
+
+bool query_names(struct query *q)
 {
 	uint32_t count = q->raw->names->locations;
 	bool known = owners_ask(q->o, q->looked, count);
 
 	memset(q->looked, 0, (count / 64 + 1ul) * sizeof *q->looked);
 	return known && owners_heap(q->o) != q->raw;
+}
+
+bool query_ask(struct query *q)
+{
+	return !query_is_apart(q) && query_names(q);
+}
+
+bool query_large(const struct query *q)
+{
+	return q->raw && q->raw->skeleton->stacks >= LARGE;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * query.h - rows for a view. Main thread only.
+ * query.h - rows for a view. One thread at a time; see query_apart().
  *
  * The contract alone: the files of query/ implement it, and above them those of query/tree/,
  * query/sites/ and query/answers/.
@@ -89,13 +89,29 @@ struct site {
 	uint32_t grew, intervals; /* "3 of 3" */
 	/* rise of its low over the shape's window, in bytes */
 	int64_t net_window, net_per_min;
-	const uint64_t *trend; /* live bytes, oldest first */
+	const uint64_t *trend; /* live bytes at the samples, oldest first; now they are trend_end */
+	uint64_t trend_end;
 	uint32_t trend_count;
 };
 
 struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
+
+/*
+ * Answers by another thread: query_newest(), query_apart(q, wait, arg), then a thread calls
+ * query_answer(). It gets answers of that snapshot, with the names that are known by then, until
+ * query_apart(q, NULL, NULL); query_names() asks for the others. Meanwhile the model stays as it is
+ * (model_read_apart()), and what any other thread asks of the query calls wait(arg) first, which
+ * returns when the first has ended and nothing is apart any more.
+ */
+void query_newest(struct query *q); /* takes the newest snapshot. Main thread */
+void query_apart(struct query *q, void (*wait)(void *arg), void *arg);
+void query_answer(struct query *q, void (*fn)(void *arg),
+		  void *arg); /* calls fn(arg). Any thread */
+/* Asks for the names that answers met. True: some are known at once, ask again. Main thread. */
+bool query_names(struct query *q);
+bool query_large(const struct query *q); /* answers may take long */
 /* The call tree. */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
@@ -113,14 +129,19 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse);
  * cover whole stacks. -1 and *err: the filter is unchanged.
  */
 int query_set_filter(struct query *q, const char *text, struct err *err);
+/* Is it one? by_cohort: it needs such scans. -1 and *err: no. Any thread. */
+int query_check_filter(const char *text, bool *by_cohort, struct err *err);
 bool query_by_cohort(const struct query *q); /* the filter needs such scans */
-int query_zoom(struct query *q, row_id id);  /* its subtree becomes the whole; 0 = out one level */
+enum { QUERY_ZOOMS_MAX = 16 };
+int query_zoom(struct query *q, row_id id); /* its subtree becomes the whole; 0 = out one level */
 /* rows zoomed into; fewer when one has gone */
-size_t query_zoom_depth(const struct query *q);
+size_t query_zoom_depth(struct query *q);
 int query_zoom_owner(struct query *q, uint32_t module);
 /* All open rows, in screen order. Sorts only when `resort`; otherwise rows keep their order and
- * new ones come last. Borrowed until the next call. */
+ * new ones come last. Borrowed until the next call, or, after query_rows_keep(), until the next
+ * call of that. */
 size_t query_rows(struct query *q, bool resort, const struct row **rows);
+void query_rows_keep(struct query *q); /* the last ones */
 /*
  * What a shown row sums: fn() gets each of its nodes; below: with all nodes below it, else what the
  * node itself allocated. False: the row folds several.
@@ -137,9 +158,11 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit);
 row_id query_open_heaviest(struct query *q, row_id id);
 void query_unfold(struct query *q, row_id id);          /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node); /* opens the parents of a trie node */
-/* Searches names, case-insensitive: opens parents of hits; returns hits, *pending = unknown
- * names. */
-size_t query_search(struct query *q, const char *text, size_t *pending);
+/* Searches names, case-insensitive; "" = no search. Rows whose name has it get ROW_HIT. */
+void query_search(struct query *q, const char *text);
+/* Opens the parents of the hits, and counts them; *pending = unknown names. Where another thread
+ * asks, names that came just now may be missing: owners_hurry() has the next snapshot have them. */
+size_t query_hits(struct query *q, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 
 /* Call sites, flat. */
@@ -148,6 +171,14 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 /* How many of them, the last ones, held nothing from the base to now: all of it was freed before.
  * 0 without a base, and between two marks. */
 size_t query_sites_empty(const struct query *q);
+/* A copy of the last query_sites(), which lives on. Begin with {0}. */
+struct sites_kept {
+	struct site *list;
+	size_t count, room, empty;    /* query_sites_empty() */
+	struct site_figures *figures; /* query/sites/marks.h: what their trends lie in */
+};
+void query_sites_keep(const struct query *q, struct sites_kept *to);
+void sites_kept_release(struct sites_kept *k);
 /* time span of shapes and net_window, in ns; 0 = none yet */
 uint64_t query_window(const struct query *q);
 /* Rules for expected sites (owners/expected.h): their rows have ROW_EXPECTED, and are no

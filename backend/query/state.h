@@ -66,12 +66,16 @@ struct trow {
 	struct member heavy; /* the member that holds most */
 };
 
-struct shown { /* the result of query_rows() */
+struct shown_rows {
 	struct row *rows;
 	size_t count, room;
 	char **texts; /* names of folded chains in it */
 	size_t text_count, text_room;
-	uint32_t *place, *was; /* row number -> index in rows + 1; in the answer before */
+};
+
+struct shown {                        /* the result of query_rows() */
+	struct shown_rows rows, kept; /* kept: by query_rows_keep() */
+	uint32_t *place, *was;        /* row number -> index in rows + 1; in the answer before */
 	size_t place_room, was_room;
 };
 
@@ -98,11 +102,17 @@ struct query {
 
 	/* The snapshot, and what of it passes the filter: the same without one. Held. */
 	struct heap *raw, *heap;
-	uint64_t structure; /* moves when the call tree, its names or `merged` are others, */
-	uint64_t stamp;     /* ... and when amounts are */
-	uint64_t naming;    /* moves when names are others */
-	uint64_t passing;   /* moves when other stacks may pass */
-	uint64_t *looked;   /* locations that an answer met without a name */
+	/* The interval in force, when it was taken: model_until(), _diffing(), _intervals(). */
+	uint32_t until;
+	bool diffing;
+	uint64_t interval;
+	uint64_t structure;      /* moves when the call tree, its names or `merged` are others, */
+	uint64_t stamp;          /* ... and when amounts are */
+	uint64_t naming;         /* moves when names are others */
+	uint64_t passing;        /* moves when other stacks may pass */
+	void (*wait)(void *arg); /* query_apart() */
+	void *wait_arg;
+	uint64_t *looked; /* locations that an answer met without a name */
 	size_t looked_room;
 
 	/* model_resets() and `naming` that the rows below are of */
@@ -110,11 +120,12 @@ struct query {
 	struct trow **rows; /* [0] is no row; [1], [2] the roots */
 	size_t row_count, row_room;
 	struct map child_of; /* row << 32 | function -> child */
-	uint32_t zoom[16];
+	uint32_t zoom[QUERY_ZOOMS_MAX];
 	size_t zoom_depth;
 	uint32_t zoom_owner; /* module, or NO_ID */
 	bool zoom_owner_on;
 	bool filter_stale;   /* it is another one */
+	bool part_stale;     /* the snapshot is */
 	bool passes;         /* query_pass() */
 	struct member *path; /* scratch: query/tree/members.c */
 	size_t path_room;
@@ -137,15 +148,18 @@ struct query {
 	const struct expected *expected; /* borrowed; NULL = none */
 };
 
-/* query/now.c: takes the newest snapshot. Every answer begins with it. */
+/* query/now.c: takes the newest snapshot, and what of it passes. Every answer begins with it. */
 void query_now(struct query *q);
+/* query/apart.c: whatever else concerns the query's state begins with this. */
+void query_mine(struct query *q);
 /* An answer depends on the location's name. */
 static inline void query_look(struct query *q, uint32_t location)
 {
 	if (!q->raw->names->place[location].asked)
 		q->looked[location / 64] |= 1ull << location % 64;
 }
-/* Asks for the names that were looked at. True: some are known at once, answer again. */
+/* query_names(), where it is possible. */
 bool query_ask(struct query *q);
+bool query_is_apart(const struct query *q); /* this thread answers within query_answer() */
 
 #endif

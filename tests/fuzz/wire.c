@@ -412,7 +412,8 @@ static void look(struct session *x)
 	query_sites(x->q, BY_LIVE, false, true, &sites);
 	owners_update(x->o, &owners);
 	query_verdict(x->q, &v);
-	query_search(x->q, "one", &pending);
+	query_search(x->q, "one");
+	query_hits(x->q, &pending);
 	for (uint32_t i = 0; i < 4; i++)
 		query_stack(x->q, below(70), frames, 32);
 	if (model_newest_mark(x->m)) {

@@ -22,16 +22,17 @@ import traceback
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build/release"))
-# make check-asan: memtop under sanitizers, with everything else as it is
-MEMTOP = os.path.join(BUILD + ("-asan" if os.environ.get("SANITIZED") else ""), "memtop")
+# make check-asan, check-tsan: memtop under sanitizers, with everything else as it is
+SANITIZED = os.environ.get("SANITIZED")
+MEMTOP = os.path.join(f"{BUILD}-{SANITIZED}" if SANITIZED else BUILD, "memtop")
 AGENT = os.path.join(BUILD, "libmemtop-agent.so")
-if os.environ.get("SANITIZED"):
+if SANITIZED:
     os.environ["MEMTOP_AGENT"] = AGENT  # no agent lies beside it
     os.environ.setdefault("ASAN_OPTIONS", "detect_leaks=0")
 LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
-PATIENCE = 12 if os.environ.get("SANITIZED") else 6  # times as long, wherever a script waits: machines are busy
+PATIENCE = 12 if SANITIZED else 6  # times as long, wherever a script waits: machines are busy
 
 _tests, _waiting = [], []
 _saying = threading.Lock()

@@ -270,7 +270,7 @@ def measure(driven, keys, pause, seed=1):
 
     def move():
         """To the line above, from the first row to the one below: the list does not scroll then."""
-        for _ in range(40):  # half of a frame may be here
+        for _ in range(400):  # half of a frame may be here, or the view's first rows are under way
             lines = driven.screen.lines()
             was = selection(lines)
             if was is not None:

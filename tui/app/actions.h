@@ -13,7 +13,7 @@
 
 /* app/search.c. */
 unsigned search_begin(struct app *a); /* opens the prompt */
-unsigned search_next(struct app *a, bool backwards);
+unsigned search_next(struct app *a, enum hit which);
 unsigned search_end(struct app *a); /* Esc: ends the search */
 
 /* app/mark.c. */

@@ -20,18 +20,23 @@
  * while names and rows still arrive. app/search.c owns the prompt. */
 
 struct find {
-	long hits;          /* -1 = no search */
+	long hits;    /* or HITS_NONE */
+	bool coming;  /* with the next answer: find_found() */
+	bool selects; /* ... selects one of them, else counts only */
+	enum hit which;
+	bool tells;         /* ... and says how many they are */
 	size_t pending;     /* unresolved names */
 	bool typing;        /* the prompt is open */
-	bool counts;        /* this search only counts hits; the selection stays */
 	uint64_t looked_ns; /* time of the last search */
 };
 
-/* v: the view or page in front. */
-void find_look(struct find *f, struct view *v);
-void find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
-/* After a refresh: the typed text may match new rows. newer: of another snapshot. */
-void find_follow(struct find *f, struct view *v, bool newer);
+/* v: the view or page in front. To act on. */
+unsigned find_look(struct find *f, struct view *v, bool selects, enum hit which);
+void find_found(struct find *f, struct view *v, size_t hits, size_t pending);
+void find_say(struct find *f);                      /* how many there are, now or then */
+unsigned find_anew(struct find *f, struct view *v); /* the rows' meaning changed */
+/* After a refresh: the typed text may match new rows. newer: of another snapshot. To act on. */
+unsigned find_follow(struct find *f, struct view *v, bool newer);
 /* Ends the search without redrawing the view's hits. */
 void find_forget(struct find *f, struct ui *ui);
 
@@ -58,19 +63,62 @@ struct front {
 /* Times of the last key, sort, ...: now_ns(). */
 struct timing {
 	uint64_t key_ns, sort_ns, view_ns;
-	uint64_t refresh_cost_ns; /* of the last refresh: a huge tree is queried less often */
-	bool due;                 /* refresh without waiting for the next turn */
-	bool unsorted;            /* rows were refreshed since they were sorted */
+	bool due;      /* refresh without waiting for the next turn */
+	bool unsorted; /* rows were refreshed since they were sorted */
 };
 
-void front_refresh(struct app *a, bool resort); /* query again (does not draw) */
-/* Rows are borrowed from the query: fetches them again, after any other use of it and before a
- * draw. */
-void front_rows(struct app *a, bool resort);
+void front_refresh(struct app *a, bool resort);    /* query again (does not draw) */
+void front_rows(struct app *a, bool resort);       /* the rows alone */
 void front_act(struct app *a, unsigned bits);      /* acts on a handler's bits */
 void front_show(struct app *a, enum view_id v);    /* bring a view to the front */
 void front_open(struct app *a, struct view *page); /* takes it */
 void front_close(struct app *a);                   /* the page */
+
+/* asker.c: the answers that views show. Those that take long are made by a thread, while the
+ * last ones are drawn and the cursor moves in them. */
+
+struct worker;
+struct asker {
+	struct worker *worker;           /* NULL: none yet, or there can be none */
+	int done_fd;                     /* an eventfd; -1 = none */
+	struct loop_source *done, *rest; /* rest: until the next answer begins */
+	enum {
+		ASKER_IDLE,
+		ASKER_WORKS,
+		ASKER_MADE /* what it made is not taken yet */
+	} state;
+	bool again, resort, figures; /* ask again, and sort, with new figures */
+	struct {
+		ui_change_fn *fn;
+		uint32_t id;
+	} * later;
+	size_t later_count, later_room;
+	uint64_t changes;            /* number of them */
+	uint64_t wanted[VIEW_COUNT]; /* what each view's rows are of */
+	bool by_key; /* a key in the view asked for it: the next one waits for the rows */
+	/* of the answer under way: */
+	bool apart; /* the thread makes it, or has */
+	enum view_id of;
+	uint64_t asked;
+	struct verdict verdict;
+	uint64_t cost_ns, costs[VIEW_COUNT]; /* of the last one; of each view's */
+};
+
+/* See struct ui_ops. */
+void asker_later(struct app *a, ui_change_fn *fn, uint32_t id);
+/* Begins an answer, or has one follow the one under way. figures: takes them, too. */
+void asker_ask(struct app *a, bool figures, bool resort);
+void asker_finish(struct app *a); /* what is asked for is shown when it returns */
+void asker_settle(void *app);     /* waits for the thread; nothing is taken */
+void asker_drop(struct app *a);   /* what is under way is of no use */
+void asker_end(struct app *a);
+/* Keys are meant for rows that are still to come: the last key asked for them, or there are none.
+ */
+bool asker_is_awaited(const struct app *a);
+static inline bool asker_works(const struct asker *k)
+{
+	return k->state != ASKER_IDLE || k->again;
+}
 
 /* shown.c: which process of the tree is shown. */
 
@@ -130,9 +178,11 @@ struct app {
 	/* Callbacks, so that lower files call no upper ones: the shown process changed; an action
 	 * was typed */
 	void (*on_change)(void *app, unsigned bits);
+	void (*on_answer)(struct app *a); /* an answer that took long was taken */
 	unsigned (*action)(struct app *a, enum action r);
 	uint32_t wanted;   /* the process to show once its agent listens; 0 = none */
 	struct view *page; /* help or detail, over the current view; NULL = none */
+	struct asker asker;
 	struct choices choices;
 	struct offer offer;
 	struct timing timing;

@@ -44,6 +44,7 @@ void choices_units(enum units u)
 
 unsigned choices_direct(struct app *a, bool on)
 {
+	asker_settle(a);
 	owners_direct(a->ui.shown.owners, on);
 	owners_direct(travel_owners(&a->front.travel, &a->ui.shown), on);
 	status_say(on ? "libraries by direct caller of the allocator"

@@ -8,19 +8,28 @@
 
 #define CANDIDATES 200
 
+static void do_filter(struct ui *ui, uint32_t unused)
+{
+	struct err err;
+
+	(void)unused;
+	query_set_filter(ui->shown.query, ui->shown.filter, &err);
+}
+
 int filter_set(struct app *a, const char *text)
 {
 	struct err err = { 0 };
+	bool by_cohort;
 
 	if (strlen(text) >= sizeof a->ui.shown.filter)
 		return status_error("the filter is too long");
-	if (query_set_filter(a->ui.shown.query, text, &err))
+	if (query_check_filter(text, &by_cohort, &err))
 		return status_error("%s", err.text);
-	if (a->options->diff && query_by_cohort(a->ui.shown.query)) {
-		query_set_filter(a->ui.shown.query, a->ui.shown.filter, &err);
+	if (a->options->diff && by_cohort)
 		return status_error("age and thread: not in a diff of two sessions");
-	}
 	snprintf(a->ui.shown.filter, sizeof a->ui.shown.filter, "%s", text);
+	asker_later(a, do_filter, 0);
+	a->asker.by_key = true;
 	front_refresh(a, true);
 	return 0;
 }
@@ -87,7 +96,6 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 		}
 	} else {
 		offer_names(a, &c);
-		front_refresh(a, false); /* offer_names() used the query of the view's rows */
 	}
 	return *out;
 }

@@ -5,46 +5,20 @@
  */
 #include "app/app.h"
 
-#include "base/loop.h"
-#include "views/ages.h"
-
 void front_rows(struct app *a, bool resort)
 {
-	struct view *v = a->front.views[a->front.current];
-
-	if (v->ops->refresh)
-		v->ops->refresh(v, resort);
-	if (a->page && a->page->ops->refresh)
-		a->page->ops->refresh(a->page, resort);
+	asker_ask(a, false, resort);
 }
 
 void front_refresh(struct app *a, bool resort)
 {
-	uint64_t start = now_ns();
-
-	a->ui.moved = a->timing.due = false;
-	/* an instant on the way to another is not shown */
-	if (!travel_under_way(&a->front.travel) || !a->ui.shown.figures.taken_ns)
-		figures_take(&a->ui.shown.figures, a->ui.shown.watch, a->ui.shown.owners,
-			     travel_owners(&a->front.travel, &a->ui.shown));
-	others_take(&a->ui.others, a->ui.processes, a->ui.shown.watch);
-	if (a->ui.shown.time.at_ns > a->ui.shown.figures.time_ns)
-		a->ui.shown.time.at_ns = 0; /* an exec restarted the time */
-	struct view *v = a->front.views[a->front.current];
-	if (query_by_cohort(a->ui.shown.query) && !v->ops->no_filter)
-		ages_ask(&a->ui);
-	front_rows(a, resort);
-	if (resort)
-		a->timing.sort_ns = now_ns();
-	a->timing.unsorted = !resort;
-	query_verdict(a->ui.shown.query, &a->ui.shown.figures.verdict);
-	a->timing.refresh_cost_ns = now_ns() - start;
+	asker_ask(a, true, resort);
 }
 
 void front_act(struct app *a, unsigned bits)
 {
 	if (bits & VIEW_ANEW)
-		find_anew(&a->front.find, front_view(a));
+		bits |= find_anew(&a->front.find, front_view(a));
 	if (bits & VIEW_CLOSE)
 		front_close(a);
 	if (bits & (VIEW_REFRESH | VIEW_RESORT) || (bits & VIEW_CLOSE && !a->ui.paused))
@@ -59,7 +33,8 @@ void front_show(struct app *a, enum view_id v)
 	a->front.current = v;
 	if (a->front.views[v]->ops->enter)
 		a->front.views[v]->ops->enter(a->front.views[v]);
-	a->front.find.hits = -1;
+	a->front.find.hits = HITS_NONE;
+	a->front.find.coming = false;
 	front_refresh(a, true);
 }
 

@@ -145,6 +145,7 @@ static void start_child(void)
 {
 	int ends[2] = { -1, -1 };
 
+	asker_settle(job.app); /* the child uses the query */
 	if (!job.format)
 		watch_save_begin(job.app->first);
 	model_columns(job.app->ui.shown.model); /* the child has no worker to wait for */

@@ -26,20 +26,11 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	}
 	if (e == PROMPT_CHANGED || strcmp(a->ui.shown.search, text)) {
 		snprintf(a->ui.shown.search, sizeof a->ui.shown.search, "%s", text);
-		f->counts = false;
-		find_look(f, front_view(a));
-		front_refresh(a, false);
-		if (f->hits > 0)
-			front_act(a, front_view(a)->ops->next_hit(front_view(a), false));
+		a->asker.by_key = true;
+		front_act(a, find_look(f, front_view(a), true, HIT_FIRST));
 	}
-	if (e == PROMPT_DONE && *text) {
-		const char *s = format_s((uint64_t)f->hits);
-		if (f->pending)
-			status_say("%ld hit%s, %zu name%s pending; n next, N previous", f->hits, s,
-				   f->pending, format_s(f->pending));
-		else
-			status_say("%ld hit%s; n next, N previous", f->hits, s);
-	}
+	if (e == PROMPT_DONE && *text)
+		find_say(f);
 }
 
 unsigned search_begin(struct app *a)
@@ -54,7 +45,7 @@ unsigned search_begin(struct app *a)
 	return VIEW_DRAW;
 }
 
-unsigned search_next(struct app *a, bool backwards)
+unsigned search_next(struct app *a, enum hit which)
 {
 	struct find *f = &a->front.find;
 	struct view *v = front_view(a);
@@ -63,13 +54,9 @@ unsigned search_next(struct app *a, bool backwards)
 		status_error("no search yet; / starts one");
 		return VIEW_DRAW;
 	}
+	if (f->coming)
+		asker_finish(a);
 	if (f->hits <= 0 || f->pending)
-		find_look(f, front_view(a));
-	f->counts = false;
-	if (f->hits == 0) {
-		status_error("no hit for \"%s\"", a->ui.shown.search);
-		return VIEW_DRAW;
-	}
-	front_refresh(a, false);
-	return v->ops->next_hit(v, backwards);
+		return find_look(f, v, true, which);
+	return v->ops->next_hit(v, which);
 }

@@ -44,7 +44,7 @@ static void open_shown(struct app *a, struct watch *w)
 	s->owners = owners_new(s->model, s->symbols);
 	s->query = query_new(s->model, s->symbols, s->owners);
 	query_expect(s->query, watch_expected(w));
-	a->front = (struct front){ .current = current, .find.hits = -1 };
+	a->front = (struct front){ .current = current, .find.hits = HITS_NONE };
 	a->front.budget.percent = a->options->max_overhead;
 	open_views(a, output);
 	if (a->options->diff)
@@ -115,6 +115,7 @@ void shown_release(struct app *a)
 {
 	struct view *output = a->front.views[VIEW_OUTPUT];
 
+	asker_end(a);
 	if (a->ui.shown.watch)
 		release(a);
 	while (a->kept.count) {
@@ -140,6 +141,7 @@ void shown_watch(struct app *a, struct watch *w)
 	if (a->ui.shown.watch)
 		watch_on_change(a->ui.shown.watch, NULL, NULL);
 	close_page(a);
+	asker_drop(a);
 	bool before = change(a, w);
 	struct view *v = a->front.views[a->front.current];
 	watch_on_change(w, a->on_change, a);

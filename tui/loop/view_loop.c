@@ -39,7 +39,7 @@
 /* Nothing on the screen is still being made. */
 static void log_whole(struct app *a)
 {
-	bool whole = !owners_interval_late(a->ui.shown.owners);
+	bool whole = !owners_interval_late(a->ui.shown.owners) && !asker_works(&a->asker);
 
 	if (a->key_log && whole && !a->logged_whole)
 		fprintf(a->key_log, "whole %" PRIu64 "\n", a->timing.view_ns);
@@ -72,15 +72,17 @@ static unsigned show(struct ui *ui, enum view_id v)
 
 static unsigned show_node(struct ui *ui, uint32_t node)
 {
-	front_show(app_of(ui), VIEW_TREE);
 	view_tree_select_node(app_of(ui)->front.views[VIEW_TREE], node);
+	app_of(ui)->asker.by_key = true;
+	front_show(app_of(ui), VIEW_TREE);
 	return VIEW_DRAW;
 }
 
 static unsigned show_owner(struct ui *ui, uint32_t module, const char *name)
 {
-	front_show(app_of(ui), VIEW_TREE);
 	view_tree_zoom_owner(app_of(ui)->front.views[VIEW_TREE], module, name);
+	app_of(ui)->asker.by_key = true;
+	front_show(app_of(ui), VIEW_TREE);
 	return VIEW_DRAW;
 }
 
@@ -110,6 +112,18 @@ static unsigned choose_program(struct ui *ui)
 	return 0;
 }
 
+static void later(struct ui *ui, ui_change_fn *fn, uint32_t id)
+{
+	asker_later(app_of(ui), fn, id);
+}
+
+static void found(struct ui *ui, size_t hits, size_t pending)
+{
+	struct app *a = app_of(ui);
+
+	find_found(&a->front.find, front_view(a), hits, pending);
+}
+
 static const struct ui_ops ui_ops = {
 	.show = show,
 	.show_node = show_node,
@@ -119,6 +133,8 @@ static const struct ui_ops ui_ops = {
 	.show_detail = show_detail,
 	.choose_program = choose_program,
 	.expect = expect_site,
+	.later = later,
+	.found = found,
 };
 
 /* These work even in a prompt; a printable key is always text there, even if the user bound it. */
@@ -192,8 +208,8 @@ static void on_timer(void *arg)
 {
 	struct app *a = arg;
 	uint64_t now = now_ns();
-	uint64_t pause = a->timing.refresh_cost_ns * REFRESH_SHARE > REFRESH_NS
-				 ? a->timing.refresh_cost_ns * REFRESH_SHARE
+	uint64_t pause = a->asker.cost_ns * REFRESH_SHARE > REFRESH_NS
+				 ? a->asker.cost_ns * REFRESH_SHARE
 				 : REFRESH_NS;
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
@@ -208,16 +224,23 @@ static void on_timer(void *arg)
 		return;
 	}
 	mark_go_on(&a->ui);
-	if (stale && !a->ui.paused && !travel_under_way(&a->front.travel) &&
+	if (stale && !a->ui.paused && !asker_works(&a->asker) &&
+	    !travel_under_way(&a->front.travel) &&
 	    (a->timing.due || late || now - a->ui.shown.figures.taken_ns >= pause)) {
 		front_refresh(a, sort || late);
-		find_follow(&a->front.find, front_view(a), newer);
+		front_act(a, find_follow(&a->front.find, front_view(a), newer));
 		if (!a->leave_ns)
 			offer_sampling(a);
-		draw(a, false);
+		if (!asker_works(&a->asker)) /* else once it is there */
+			draw(a, false);
 	} else if (now - a->timing.view_ns >= CLOCK_NS) {
 		draw(a, false);
 	}
+}
+
+static void on_answer(struct app *a)
+{
+	draw(a, false);
 }
 
 /* A new instant or interval is ready: shows it, unless the replay goes on. */
@@ -236,6 +259,7 @@ static void on_change(void *arg, unsigned bits)
 	struct app *a = arg;
 
 	if (bits & WATCH_INSTANT) {
+		asker_settle(a);
 		travel_arrived(&a->front.travel, &a->ui.shown);
 		show_anew(a);
 		return;
@@ -385,6 +409,7 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 			 .first = first_watch(p),
 			 .options = o,
 			 .on_change = on_change,
+			 .on_answer = on_answer,
 			 .action = dispatch_action };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };

@@ -24,31 +24,46 @@ enum ages_of ages_wanted(bool shown, int sort)
 						   : AGES_OF_NONE;
 }
 
-/* Includes a screen of rows above and below, so that moving there needs no new request. */
-bool ages_take(struct ages *g, struct ui *ui, bool sites, enum ages_of of, const struct list *l,
-	       list_id_fn *id, void *arg)
+void ages_want(struct ages *g, struct ui *ui, enum ages_of of, const struct list *l)
 {
-	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(),
-	       end = l->top + 2 * height;
+	g->wanted = of;
+	g->height = l->height > 0 ? (size_t)l->height : (size_t)term_rows();
+	g->top = l->top;
+	if (of != AGES_OF_NONE)
+		ages_ask(ui);
+}
 
-	g->count = 0;
-	g->part = of == AGES_OF_ALL && l->count > ALL_MOST;
-	if (of == AGES_OF_NONE)
+/* Includes a screen of rows above and below, so that moving there needs no new request. */
+bool ages_make(struct ages *g, struct query *q, bool sites, size_t rows, list_id_fn *id, void *arg)
+{
+	struct ages_known *k = &g->made;
+	size_t end = g->top + 2 * g->height;
+
+	k->count = 0;
+	k->part = g->wanted == AGES_OF_ALL && rows > ALL_MOST;
+	if (g->wanted == AGES_OF_NONE)
 		return false;
-	ages_ask(ui);
-	g->first = l->top > height ? l->top - height : 0;
-	if (of == AGES_OF_ALL && !g->part)
-		g->first = 0, end = l->count;
-	end = end < l->count ? end : l->count;
-	g->count = end > g->first ? end - g->first : 0;
-	GROW(g->ids, g->room, g->count + 1);
-	GROW(g->of, g->of_room, g->count + 1);
-	for (size_t i = 0; i < g->count; i++)
-		g->ids[i] = (uint32_t)id(arg, g->first + i);
-	query_ages(ui->shown.query, sites, g->ids, g->count, g->of);
-	bool others = of == AGES_OF_ALL && query_ages_version(ui->shown.query) != g->version;
-	g->version = query_ages_version(ui->shown.query);
+	k->first = g->top > g->height ? g->top - g->height : 0;
+	if (g->wanted == AGES_OF_ALL && !k->part)
+		k->first = 0, end = rows;
+	end = end < rows ? end : rows;
+	k->count = end > k->first ? end - k->first : 0;
+	GROW(k->ids, k->room, k->count + 1);
+	GROW(k->of, k->of_room, k->count + 1);
+	for (size_t i = 0; i < k->count; i++)
+		k->ids[i] = (uint32_t)id(arg, k->first + i);
+	query_ages(q, sites, k->ids, k->count, k->of);
+	bool others = g->wanted == AGES_OF_ALL && query_ages_version(q) != g->version;
+	g->version = query_ages_version(q);
 	return others;
+}
+
+void ages_take(struct ages *g)
+{
+	struct ages_known was = g->shown;
+
+	g->shown = g->made;
+	g->made = was;
 }
 
 /* By id, too: between two refreshes rows may have moved. */
@@ -56,8 +71,10 @@ const struct age *ages_at(const struct ages *g, size_t row, uint64_t id)
 {
 	static const struct age unknown;
 
-	if (row >= g->first && row - g->first < g->count && g->ids[row - g->first] == (uint32_t)id)
-		return &g->of[row - g->first];
+	const struct ages_known *k = &g->shown;
+
+	if (row >= k->first && row - k->first < k->count && k->ids[row - k->first] == (uint32_t)id)
+		return &k->of[row - k->first];
 	lacking = true;
 	return &unknown;
 }
@@ -77,7 +94,7 @@ char *ages_words(const struct ages *g, const struct ui *ui, char *out, size_t si
 	char text[32];
 
 	*out = 0;
-	if (g->part)
+	if (g->shown.part)
 		snprintf(out, size, ", too many to sort by age: sorted in view only");
 	else if (c && c->left_bytes)
 		snprintf(out, size, ", %s of unknown age", text_bytes(text, c->left_bytes));
@@ -88,8 +105,10 @@ char *ages_words(const struct ages *g, const struct ui *ui, char *out, size_t si
 
 void ages_release(struct ages *g)
 {
-	free(g->ids);
-	free(g->of);
+	free(g->shown.ids);
+	free(g->shown.of);
+	free(g->made.ids);
+	free(g->made.of);
 }
 
 const char *ages_missing(const struct ui *ui)

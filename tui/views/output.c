@@ -164,13 +164,13 @@ static long search(struct view *v, const char *what, size_t *pending)
 	return hits;
 }
 
-static unsigned next_hit(struct view *v, bool backwards)
+static unsigned next_hit(struct view *v, enum hit which)
 {
 	struct output *o = (struct output *)v;
 	size_t n = line_count(o), most = n < SEARCH_LINES ? n : SEARCH_LINES;
 
 	for (size_t k = 1; k <= most; k++) {
-		size_t i = (o->top + (backwards ? n - k : k)) % n;
+		size_t i = (o->top + (which == HIT_PREVIOUS ? n - k : k)) % n;
 		if (line_hits(o, i, v->ui->shown.search)) {
 			o->top = i;
 			o->follow = false;

@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct value growth(const struct line *l)
 {
@@ -51,9 +52,12 @@ static void draw_shape(const struct line *l, struct cell c)
 static void draw_trend(const struct line *l, struct cell c)
 {
 	const struct site *s = l->row;
+	uint64_t live[MTW_SAMPLES_MAX + 1];
 
-	graph_spark(c.a, c.y, c.x, c.w, draw_owner_role(cells_letter(s->owner)), s->trend,
-		    s->trend_count);
+	memcpy(live, s->trend, s->trend_count * sizeof *live);
+	live[s->trend_count] = s->trend_end;
+	graph_spark(c.a, c.y, c.x, c.w, draw_owner_role(cells_letter(s->owner)), live,
+		    s->trend_count + 1ul);
 }
 
 static void draw_at(const struct line *l, struct cell c)
@@ -79,16 +83,12 @@ static const struct table table =
 	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit);
 
 /* Until the user chose a row, the first is the one that matters now. */
-static void refresh(struct view *v, bool resort)
+static void ask(struct view *v, bool resort)
 {
 	struct site_list *s = (struct site_list *)v;
+	bool shown = table_shows(&table, term_columns(), &column_age);
 
-	s->count = query_sites(v->ui->shown.query, BY_GROWTH, false, resort || !s->t.list.touched,
-			       &s->rows);
-	table_view_update(v, s->rows, s->count, NULL);
-	ages_take(&s->t.ages, v->ui, true,
-		  ages_wanted(table_shows(&table, term_columns(), &column_age), BY_GROWTH),
-		  &s->t.list, site_list_id, s);
+	site_list_ask(s, BY_GROWTH, resort || !s->t.list.touched, ages_wanted(shown, BY_GROWTH));
 }
 
 int view_overview_graph_height(void)
@@ -149,14 +149,13 @@ static void draw(struct view *v, const struct area *a)
 }
 
 /* The graph above has a window of its own. */
-static const char *net_over(struct ui *ui, char out[64])
+static const char *net_over(const struct site_list *s, char out[64])
 {
-	uint64_t window = query_window(ui->shown.query);
 	char span[32];
 
-	if (!window || !table_shows(&table, term_columns(), &column_growth))
+	if (!s->window_ns || !table_shows(&table, term_columns(), &column_growth))
 		return "";
-	snprintf(out, 64, ", NET over %s", text_span(span, window));
+	snprintf(out, 64, ", NET over %s", text_span(span, s->window_ns));
 	return out;
 }
 
@@ -174,10 +173,10 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	if (interval_between(v->ui->shown.model))
 		snprintf(out, size, brief ? "now" : "up to now; 2, 3, 4 diff the marks");
 	else if (brief)
-		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->ui, over));
+		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(s, over));
 	else
 		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count, format_s(s->count),
-			 growing, grow == 1 ? "s" : "", net_over(v->ui, over));
+			 growing, grow == 1 ? "s" : "", net_over(s, over));
 }
 
 static unsigned action(struct view *v, enum action r)
@@ -204,7 +203,9 @@ static const struct view_ops ops = {
 	.tables = &table,
 	.foci = table_view_foci,
 	.keys = { FOCUS_SITES, FOCUS_LIST },
-	.refresh = refresh,
+	.ask = ask,
+	.make = site_list_make,
+	.take = site_list_take,
 	.draw = draw,
 	.action = action,
 	.escape = table_view_escape,
@@ -212,7 +213,7 @@ static const struct view_ops ops = {
 	.row = site_list_row,
 	.search = site_list_search,
 	.next_hit = table_view_next_hit,
-	.free = table_view_free,
+	.free = site_list_free,
 };
 
 struct view *view_overview_new(struct ui *ui)

@@ -113,29 +113,70 @@ uint64_t site_list_id(void *arg, size_t i)
 	return ((struct site_list *)arg)->rows[i].id;
 }
 
-static void refresh(struct view *v, bool resort)
+static uint64_t made_id(void *arg, size_t i)
+{
+	return ((struct site_list *)arg)->made.list[i].id;
+}
+
+void site_list_ask(struct site_list *s, enum query_column by, bool resort, enum ages_of ages)
+{
+	s->by = by;
+	s->reverse = s->t.reverse;
+	s->resort = resort;
+	ages_want(&s->t.ages, s->t.v.ui, ages, &s->t.list);
+}
+
+void site_list_make(struct view *v)
 {
 	struct site_list *s = (struct site_list *)v;
+	struct query *q = v->ui->shown.query;
+	const struct site *rows;
 
-	s->count = query_sites(v->ui->shown.query,
-			       (enum query_column)s->t.sort[table_view_diffing(&s->t)],
-			       s->t.reverse, resort, &s->rows);
-	s->empty = query_sites_empty(v->ui->shown.query);
-	s->count -= s->empty;
+	do {
+		query_sites(q, s->by, s->reverse, s->resort, &rows);
+		query_sites_keep(q, &s->made);
+	} while (ages_make(&s->t.ages, q, true, s->made.count, made_id, s) && s->resort);
+}
+
+bool site_list_take(struct view *v)
+{
+	struct site_list *s = (struct site_list *)v;
+	struct sites_kept was = s->shown;
+
+	s->shown = s->made;
+	s->made = was;
+	s->rows = s->shown.list;
+	s->empty = s->folds ? s->shown.empty : 0;
+	s->count = s->shown.count - s->empty;
+	s->window_ns = query_window(v->ui->shown.query);
 	if (v->ui->compared) {
 		GROW(s->t.judged, s->t.judged_room, s->count);
 		diff_judge_sites(v->ui->compared, v->ui->shown.query, s->rows, s->count,
 				 s->t.judged);
 	}
 	table_view_update(v, s->rows, s->count, NULL);
-	bool shown = !model_of_sessions(s->t.v.ui->shown.model) &&
-		     (table_shows(view_table(&s->t.v), term_columns(), &column_age) ||
-		      table_shows(view_table(&s->t.v), term_columns(), &column_oldest));
-	if (ages_take(&s->t.ages, v->ui, true,
-		      ages_wanted(shown, s->t.sort[table_view_diffing(&s->t)]), &s->t.list,
-		      site_list_id, s) &&
-	    resort)
-		refresh(v, true);
+	ages_take(&s->t.ages);
+	return true;
+}
+
+void site_list_free(struct view *v)
+{
+	struct site_list *s = (struct site_list *)v;
+
+	sites_kept_release(&s->shown);
+	sites_kept_release(&s->made);
+	table_view_free(v);
+}
+
+static void ask(struct view *v, bool resort)
+{
+	struct site_list *s = (struct site_list *)v;
+	int sort = s->t.sort[table_view_diffing(&s->t)];
+	bool shown = !model_of_sessions(v->ui->shown.model) &&
+		     (table_shows(view_table(v), term_columns(), &column_age) ||
+		      table_shows(view_table(v), term_columns(), &column_oldest));
+
+	site_list_ask(s, (enum query_column)sort, resort, ages_wanted(shown, sort));
 }
 
 bool site_list_dim(void *arg, size_t row)
@@ -301,14 +342,16 @@ static const struct view_ops ops = {
 	.sort = table_view_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_SITES, FOCUS_LIST },
-	.refresh = refresh,
+	.ask = ask,
+	.make = site_list_make,
+	.take = site_list_take,
 	.draw = draw,
 	.action = action,
 	.caption = caption,
 	.row = site_list_row,
 	.search = site_list_search,
 	.next_hit = table_view_next_hit,
-	.free = table_view_free,
+	.free = site_list_free,
 };
 
 struct view *view_sites_new(struct ui *ui)
@@ -316,6 +359,7 @@ struct view *view_sites_new(struct ui *ui)
 	struct site_list *s = xcalloc(1, sizeof *s);
 
 	s->t.v = (struct view){ &ops, ui };
+	s->folds = true;
 	s->t.sort[0] = BY_LIVE;
 	s->t.sort[1] = BY_NET;
 	return &s->t.v;

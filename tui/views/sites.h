@@ -8,10 +8,22 @@
 #include "views/table_view.h"
 
 struct site_list {
-	struct table_view t;     /* first */
-	const struct site *rows; /* of the query, until the next query_sites() */
-	size_t count, empty;     /* empty: more that held nothing in the interval */
+	struct table_view t; /* first */
+	const struct site *rows;
+	size_t count, empty; /* empty: more that held nothing in the interval */
+	bool folds;          /* those are one line */
+	uint64_t window_ns;  /* of their NET, query_window() */
+	struct sites_kept shown, made;
+	/* what site_list_make() makes: */
+	enum query_column by;
+	bool reverse, resort;
 };
+
+/* For view_ops. `ages`: which are wanted; by: the column to sort by. */
+void site_list_ask(struct site_list *s, enum query_column by, bool resort, enum ages_of ages);
+void site_list_make(struct view *v);
+bool site_list_take(struct view *v);
+void site_list_free(struct view *v);
 
 /* Columns of rows that begin with a struct site. */
 extern const struct column column_site, column_owner;

@@ -68,9 +68,9 @@ long table_view_search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
-unsigned table_view_next_hit(struct view *v, bool backwards)
+unsigned table_view_next_hit(struct view *v, enum hit which)
 {
-	list_next(&of(v)->list, backwards, table_view_hit, view_table(v)->id, v);
+	list_next(&of(v)->list, which == HIT_PREVIOUS, table_view_hit, view_table(v)->id, v);
 	return VIEW_DRAW;
 }
 

@@ -33,7 +33,7 @@ int *table_view_sort(struct view *v);     /* plain, or with a diff */
 int *table_view_one_sort(struct view *v); /* the same with a diff */
 /* In the texts of the table's columns. */
 long table_view_search(struct view *v, const char *text, size_t *pending);
-unsigned table_view_next_hit(struct view *v, bool backwards);
+unsigned table_view_next_hit(struct view *v, enum hit which);
 /* Of .keys, or of the graph. */
 const enum focus *table_view_foci(struct view *v);
 /* Esc in a view with a graph: back to the list and to the present. */

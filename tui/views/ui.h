@@ -53,6 +53,8 @@ struct ui {
 	bool moved;
 };
 
+typedef void ui_change_fn(struct ui *ui, uint32_t id);
+
 /* A view's requests. All but one return the bits that its handler then returns. After a request for
  * another page or view the caller may be freed. */
 struct ui_ops {
@@ -67,6 +69,9 @@ struct ui_ops {
 	unsigned (*show_detail)(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks);
 	unsigned (*choose_program)(struct ui *ui);               /* outside the tree */
 	unsigned (*expect)(struct ui *ui, const struct site *s); /* toggles */
+	/* Changes what the query answers, before its next answer: at once unless one is made. */
+	void (*later)(struct ui *ui, ui_change_fn *fn, uint32_t id);
+	void (*found)(struct ui *ui, size_t hits, size_t pending); /* what a search waits for */
 };
 
 bool ui_of_all(const struct ui *ui); /* all processes as one are shown */

@@ -90,6 +90,8 @@ bool list_action(struct list *l, enum action r, list_id_fn *id, void *arg)
 	case ACT_LAST: step = l->count; break;
 	default: return false;
 	}
+	if (!l->count) /* the row that was selected stays it, should it come back */
+		return true;
 	if (up)
 		list_select(l, l->at > step ? l->at - step : 0, id, arg);
 	else

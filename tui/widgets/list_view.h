@@ -3,8 +3,9 @@
  * list_view.h - what every view is, and the list that most of them scroll. Main thread.
  *
  * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only draws
- * those rows, so a key costs a redraw and never a query. Handlers return bits; loop/view_loop.c
- * acts on them. A view never includes the wire or curses.
+ * those rows, so a key costs a redraw and never a query. Rows that may take long to make are a
+ * thread's (app/asker.c): until they are there, the view has its last ones. Handlers return bits;
+ * loop/view_loop.c acts on them. A view never includes the wire or curses.
  *
  * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that
  * row back on the screen line where it was.
@@ -18,6 +19,10 @@
 
 struct ui;
 struct view;
+
+enum { HITS_NONE = -1, HITS_COME = -2 }; /* instead of a number of hits */
+/* The first: while the text is typed, of the tree from the row that was selected before. */
+enum hit { HIT_FIRST, HIT_NEXT, HIT_PREVIOUS };
 
 enum {
 	VIEW_DRAW = 1u << 0,    /* draw again from the rows at hand */
@@ -43,7 +48,13 @@ struct view_ops {
 	const enum focus *(*foci)(struct view *v); /* innermost first, FOCUS_NONE ends */
 	/* fixed foci, returned by view_keys() and table_view_foci() */
 	enum focus keys[3];
+	/* Rows anew: refresh(); or ask(), make() in any thread, which uses the query and what ask()
+	 * left for it, and nothing else of the view, and take(), unless others are wanted by then.
+	 */
 	void (*refresh)(struct view *v, bool resort);
+	void (*ask)(struct view *v, bool resort);
+	void (*make)(struct view *v);
+	bool (*take)(struct view *v); /* false: it must be made again */
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*action)(struct view *v, enum action r);
 	bool no_filter;      /* the filter does not apply to its rows */
@@ -62,9 +73,10 @@ struct view_ops {
 	void (*caption)(struct view *v, bool brief, char *out, size_t size);
 	/* The selected row; false = none, or none of a call path. May be NULL. */
 	bool (*row)(struct view *v, struct view_row *r);
-	/* The / prompt and n N; hits < 0 = no search here. May be NULL. */
+	/* The / prompt and n N. HITS_COME: with the next answer, ui->ops->found() has them. May be
+	 * NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
-	unsigned (*next_hit)(struct view *v, bool backwards);
+	unsigned (*next_hit)(struct view *v, enum hit which);
 	void (*free)(struct view *v);
 };
 

@@ -170,12 +170,12 @@ long page_search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
-unsigned page_next_hit(struct view *v, bool backwards)
+unsigned page_next_hit(struct view *v, enum hit which)
 {
 	struct page *p = (struct page *)v;
 
 	for (size_t n = 1; n <= p->count; n++) {
-		size_t i = (p->top + (backwards ? p->count - n : n)) % p->count;
+		size_t i = (p->top + (which == HIT_PREVIOUS ? p->count - n : n)) % p->count;
 		if (hit(p, i)) {
 			p->top = i;
 			break;

@@ -33,7 +33,7 @@ const enum focus *page_foci(struct view *v);
 void page_draw(struct view *v, const struct area *a);
 unsigned page_action(struct view *v, enum action r);
 long page_search(struct view *v, const char *text, size_t *pending);
-unsigned page_next_hit(struct view *v, bool backwards);
+unsigned page_next_hit(struct view *v, enum hit which);
 /* Scrolls anything with `count` lines; false = another action. */
 bool page_move(enum action r, size_t *top, size_t count, int height);
 

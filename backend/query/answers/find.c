@@ -31,6 +31,7 @@ static struct trow *tail_of(const struct query *q, row_id id)
 
 int query_open(struct query *q, row_id id, bool open)
 {
+	query_mine(q);
 	struct trow *r = tail_of(q, id);
 
 	if (!r)
@@ -85,6 +86,7 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 {
 	size_t left = 0, budget;
 
+	query_mine(q);
 	do {
 		tree_now(q);
 		uint32_t top = id ? row_now(q, id) : row_root(q);
@@ -144,6 +146,7 @@ row_id query_open_heaviest(struct query *q, row_id id)
 {
 	row_id last;
 
+	query_mine(q);
 	do {
 		tree_now(q);
 		last = open_heaviest(q, id);
@@ -153,6 +156,7 @@ row_id query_open_heaviest(struct query *q, row_id id)
 
 void query_unfold(struct query *q, row_id id)
 {
+	query_mine(q);
 	uint32_t head = row_now(q, id);
 
 	if (!head)
@@ -170,6 +174,7 @@ void query_unfold(struct query *q, row_id id)
 
 int query_zoom(struct query *q, row_id id)
 {
+	query_mine(q);
 	if (!id) {
 		if (q->zoom_depth) {
 			q->zoom_depth--;
@@ -181,20 +186,22 @@ int query_zoom(struct query *q, row_id id)
 		q->filter_stale = true;
 		return 0;
 	}
-	if (!row_of(q, id) || row_of(q, id)->rest || q->zoom_depth == 16)
+	if (!row_of(q, id) || row_of(q, id)->rest || q->zoom_depth == QUERY_ZOOMS_MAX)
 		return -1;
 	q->zoom[q->zoom_depth++] = id;
 	tail_of(q, id)->open = true;
 	return 0;
 }
 
-size_t query_zoom_depth(const struct query *q)
+size_t query_zoom_depth(struct query *q)
 {
+	query_mine(q);
 	return q->zoom_depth;
 }
 
 int query_zoom_owner(struct query *q, uint32_t module)
 {
+	query_mine(q);
 	q->zoom_owner = module;
 	q->zoom_owner_on = true;
 	q->filter_stale = true;
@@ -255,6 +262,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 {
 	row_id found;
 
+	query_mine(q);
 	do {
 		tree_now(q);
 		uint32_t n = skeleton_find(q->raw->skeleton, node);
@@ -309,15 +317,21 @@ static size_t search(struct query *q, size_t *pending)
 	return hits;
 }
 
-size_t query_search(struct query *q, const char *text, size_t *pending)
+void query_search(struct query *q, const char *text)
 {
+	query_mine(q);
 	set_search(q, text);
+	if (q->search.text)
+		names_ask_all(q->n);
+}
+
+size_t query_hits(struct query *q, size_t *pending)
+{
 	*pending = 0;
 	if (!q->search.text)
 		return 0;
-	names_ask_all(q->n);
 	size_t hits = search(q, pending);
-	if (!hits) { /* or the snapshot lacks names that are known by now */
+	if (!hits && !query_is_apart(q)) { /* or the snapshot lacks names that are known by now */
 		owners_hurry(q->o);
 		hits = search(q, pending);
 	}
@@ -327,7 +341,7 @@ size_t query_search(struct query *q, const char *text, size_t *pending)
 
 row_id query_search_next(struct query *q, row_id from, bool backwards)
 {
-	const struct shown *s = &q->shown;
+	const struct shown_rows *s = &q->shown.rows;
 	size_t at = query_index(q, from);
 
 	if (!s->count)

@@ -46,13 +46,13 @@ static int grew_first(const void *a, const void *b)
 static struct swing swing_of(const struct site_table *t, const struct query_site *s,
 			     uint64_t from_ns, uint64_t last_ns)
 {
-	const struct site_held *h = &s->held[AT_SHAPES];
+	const uint64_t *at = s->pub.trend;
 	uint64_t was = site_at_mark(s, &t->at_ends, 0), high = was;
 
 	for (size_t i = 0; t->by_slot && i < t->sample_count; i++)
 		if (t->samples[i].time_ns >= from_ns && t->samples[i].time_ns < last_ns &&
-		    h->at[i] > high)
-			high = h->at[i];
+		    at[i] > high)
+			high = at[i];
 	return (struct swing){ .noise = (high - was) / SEEN_PARTS * (SEEN_PARTS - 1) };
 }
 

@@ -54,6 +54,7 @@ void marked_forget(struct query *q)
 
 uint32_t query_marks(struct query *q, const struct change **list)
 {
+	query_mine(q);
 	uint32_t whole = model_marks_whole(q->m);
 
 	query_now(q);
@@ -77,6 +78,7 @@ uint32_t query_marks(struct query *q, const struct change **list)
 
 bool query_since_marks(struct query *q, struct change *sum)
 {
+	query_mine(q);
 	struct marked *k = q->marked;
 
 	if (!k || k->count != model_mark_limit(q->m) || k->chain != model_marks_chain(q->m))

@@ -96,7 +96,7 @@ static bool held_nothing(const struct query *q, const struct site *s)
 {
 	const struct change *c = &s->amounts.change;
 
-	return model_diffing(q->m) && !model_until(q->m) && !live_blocks(&s->amounts.sum) &&
+	return q->diffing && !q->until && !live_blocks(&s->amounts.sum) &&
 	       !(c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes);
 }
 
@@ -135,4 +135,25 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 	t->out_empty = t->out_count - t->out_empty;
 	*sites = t->out;
 	return t->out_count;
+}
+
+void query_sites_keep(const struct query *q, struct sites_kept *to)
+{
+	const struct site_table *t = q->sites;
+
+	GROW(to->list, to->room, t->out_count + 1);
+	memcpy(to->list, t->out, t->out_count * sizeof *t->out);
+	to->count = t->out_count;
+	to->empty = t->out_empty;
+	site_figures_drop(to->figures);
+	to->figures = t->at_samples.figures;
+	if (to->figures)
+		users_hold(&to->figures->users);
+}
+
+void sites_kept_release(struct sites_kept *k)
+{
+	free(k->list);
+	site_figures_drop(k->figures);
+	*k = (struct sites_kept){ 0 };
 }

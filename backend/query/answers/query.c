@@ -30,12 +30,18 @@ struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 	return q;
 }
 
+static void rows_release(struct shown_rows *r)
+{
+	for (size_t i = 0; i < r->text_count; i++)
+		free(r->texts[i]);
+	free(r->texts);
+	free(r->rows);
+}
+
 static void shown_release(struct shown *s)
 {
-	for (size_t i = 0; i < s->text_count; i++)
-		free(s->texts[i]);
-	free(s->texts);
-	free(s->rows);
+	rows_release(&s->rows);
+	rows_release(&s->kept);
 	free(s->place);
 	free(s->was);
 }
@@ -44,6 +50,7 @@ void query_free(struct query *q)
 {
 	if (!q)
 		return;
+	query_mine(q);
 	sites_free(q);
 	lines_forget(q);
 	marked_forget(q);

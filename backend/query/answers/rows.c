@@ -25,6 +25,7 @@ void query_set_inverted(struct query *q, bool on)
 {
 	if (q->inverted == on)
 		return;
+	query_mine(q);
 	q->inverted = on;
 	q->zoom_depth = 0;
 }
@@ -106,9 +107,9 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 {
 	const struct amounts *v = &r->incl;
 	/* Between two marks, the current live amount does not matter. */
-	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->sum);
+	uint64_t w = q->until ? 0 : live_bytes(&v->sum);
 
-	if (model_diffing(q->m)) {
+	if (q->diffing) {
 		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
 		w = w > v->change.born_bytes ? w : v->change.born_bytes;
 	}
@@ -127,7 +128,7 @@ static bool unchanged(const struct query *q, const struct trow *c)
 {
 	const struct change *d = &c->incl.change;
 
-	return model_diffing(q->m) && (q->by == BY_NET || q->by == BY_BORN || q->by == BY_GONE) &&
+	return q->diffing && (q->by == BY_NET || q->by == BY_BORN || q->by == BY_GONE) &&
 	       !(d->born_blocks | d->born_bytes | d->gone_blocks | d->gone_bytes);
 }
 
@@ -147,7 +148,7 @@ static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 	return r->rest_row;
 }
 
-static const char *keep_text(struct shown *to, char *text)
+static const char *keep_text(struct shown_rows *to, char *text)
 {
 	GROW(to->texts, to->text_room, to->text_count + 1);
 	return to->texts[to->text_count++] = text;
@@ -226,7 +227,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
-	flags |= amounts_zero_flag(q->m, &r->incl);
+	flags |= amounts_zero_flag(q->until, &r->incl);
 	const struct heap_place *at_place = &q->raw->names->place[location_of(q, r)];
 	query_look(q, location_of(q, r));
 	if (at_place->pending)
@@ -261,10 +262,10 @@ static void fill_place(struct query *q, struct row *out, uint32_t telling, uint3
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
 		 uint32_t depth)
 {
-	struct shown *to = &q->shown;
+	struct shown_rows *to = &q->shown.rows;
 
 	GROW(to->rows, to->room, to->count + 1);
-	GROW(to->place, to->place_room, q->row_count + 1);
+	GROW(q->shown.place, q->shown.place_room, q->row_count + 1);
 	struct trow *r = q->rows[tail];
 	struct row *out = &to->rows[to->count];
 
@@ -297,7 +298,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 					 : keep_text(to, chain_name(q, head, tail, &out->folded));
 		fill_place(q, out, telling(q, head, tail, &out->named), q->inverted ? head : tail);
 	}
-	to->place[head] = (uint32_t)++to->count;
+	q->shown.place[head] = (uint32_t)++to->count;
 }
 
 static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
@@ -418,9 +419,9 @@ static void fill(struct query *q, bool resort)
 {
 	struct shown *to = &q->shown;
 
-	for (size_t i = 0; i < to->text_count; i++)
-		free(to->texts[i]);
-	to->text_count = to->count = 0;
+	for (size_t i = 0; i < to->rows.text_count; i++)
+		free(to->rows.texts[i]);
+	to->rows.text_count = to->rows.count = 0;
 	uint32_t *place = to->was;
 	size_t room = to->was_room;
 	to->was = to->place;
@@ -442,8 +443,17 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 		tree_now(q);
 		fill(q, resort);
 	} while (query_ask(q));
-	*rows = q->shown.rows;
-	return q->shown.count;
+	*rows = q->shown.rows.rows;
+	return q->shown.rows.count;
+}
+
+void query_rows_keep(struct query *q)
+{
+	struct shown *s = &q->shown;
+	struct shown_rows next = s->kept;
+
+	s->kept = s->rows;
+	s->rows = next;
 }
 
 /* A chain was one line, open or closed like its end: its remaining parts get the same state. */
@@ -463,6 +473,7 @@ void query_set_inlined(struct query *q, bool on)
 {
 	if (q->merged == !on)
 		return;
+	query_mine(q);
 	tree_now(q);
 	for (uint32_t i = ROOT_UP + 1; i < q->row_count; i++)
 		if (!q->rows[i]->gone)
@@ -506,7 +517,6 @@ size_t query_index(const struct query *q, row_id id)
 	const struct shown *s = &q->shown;
 	uint32_t number = row_now(q, id);
 
-	return s->count && number && number < s->place_room && s->place[number]
-		       ? s->place[number] - 1
-		       : SIZE_MAX;
+	return number && number < s->place_room && s->place[number] ? s->place[number] - 1
+								    : SIZE_MAX;
 }

@@ -353,12 +353,14 @@ static void judge_growth(struct query *q, struct verdict *v)
 
 bool query_growth(struct query *q, struct verdict *v)
 {
+	query_mine(q);
 	judge_growth(q, v);
 	return v->kind != V_EMPTY && v->kind != V_WATCHING;
 }
 
 void query_verdict(struct query *q, struct verdict *v)
 {
+	query_mine(q);
 	*v = (struct verdict){ .share_percent = -1 };
 	if (!model_final(q->m) && model_state(q->m, NULL, NULL) != MTW_CUT) {
 		judge_growth(q, v);

@@ -75,6 +75,7 @@ uint32_t query_site_of(const struct query *q, uint32_t leaf)
 
 bool query_site_key(struct query *q, uint32_t site, char *key)
 {
+	query_mine(q);
 	if (!q->sites || !site || site > q->sites->count)
 		return false;
 	query_stack_key(q, q->sites->sites[site - 1]->pub.leaf, key);

@@ -33,12 +33,14 @@
 
 void query_travel(struct query *q)
 {
+	query_mine(q);
 	if (q->sites)
 		life_forget(q->sites); /* no time passes between two instants */
 }
 
 void query_pass(struct query *q, bool on)
 {
+	query_mine(q);
 	q->passes = on;
 }
 
@@ -151,15 +153,20 @@ static void rise_of_all(struct site_table *t)
 	rise_of(&t->growth, &(struct curve){ rss, NULL, NULL }, &t->growth.rss);
 }
 
+static const uint64_t *held_at_samples(const struct query_site *s)
+{
+	static const uint64_t none[MTW_SAMPLES_MAX];
+
+	return s->held[AT_SHAPES].at ? s->held[AT_SHAPES].at : none;
+}
+
 static void shape_site(const struct site_table *t, struct query_site *s)
 {
 	const struct growth *g = &t->growth;
-	struct site_held *h = &s->held[AT_SHAPES];
 	struct rise r = { 0 };
 
-	GROW(h->at, h->at_room, t->sample_count + 1);
 	if (g->count && t->by_slot)
-		rise_of(g, &(struct curve){ h->at, NULL, NULL }, &r);
+		rise_of(g, &(struct curve){ held_at_samples(s), NULL, NULL }, &r);
 	size_t count = t->by_slot ? g->count : 0;
 	double minutes = count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
 	s->pub.shape = shape_of(r.net, g->ns, count,
@@ -170,16 +177,11 @@ static void shape_site(const struct site_table *t, struct query_site *s)
 	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)r.total / minutes) : 0;
 }
 
-/* The newest point of the trend is the current amount. */
 static void draw_trend(const struct site_table *t, struct query_site *s)
 {
-	struct site_held *h = &s->held[AT_SHAPES];
-	size_t known = t->by_slot ? t->sample_count : 0;
-
-	GROW(h->at, h->at_room, known + 1);
-	h->at[known] = live_bytes(&s->all.sum);
-	s->pub.trend = h->at;
-	s->pub.trend_count = (uint32_t)known + 1;
+	s->pub.trend = held_at_samples(s);
+	s->pub.trend_count = t->by_slot ? (uint32_t)t->sample_count : 0;
+	s->pub.trend_end = live_bytes(&s->all.sum);
 }
 
 /* Samples wait for their slots; without any by slot, only the whole is judged. */

@@ -9,6 +9,7 @@
 #include "query/sites/marks.h"
 #include "query/sites/sites.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct walking {
@@ -54,6 +55,23 @@ static bool same(const struct query *q, const struct site_table *t, const struct
 	       k->generation == generation(q, k) && same_stacks(t, k);
 }
 
+void site_figures_drop(struct site_figures *f)
+{
+	if (f && users_drop(&f->users))
+		free(f);
+}
+
+/* `count` a site, all 0. */
+static void new_figures(struct site_table *t, struct site_marks *k, size_t count)
+{
+	site_figures_drop(k->figures);
+	k->figures = xcalloc(1, sizeof *k->figures + t->count * count * sizeof *k->figures->at);
+	k->figures->users = 1;
+	for (size_t i = 0; i < t->count; i++)
+		t->sites[i]->held[k->which] =
+			(struct site_held){ k->figures->at + i * count, count };
+}
+
 void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 		    const uint32_t *marks, size_t count)
 {
@@ -69,11 +87,7 @@ void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 	k->linked = t->linked;
 	k->missed = false;
 	k->publications++;
-	for (size_t i = 0; i < t->count; i++) {
-		struct site_held *h = &t->sites[i]->held[k->which];
-		GROW(h->at, h->at_room, count + 1);
-		memset(h->at, 0, (count + 1) * sizeof *h->at);
-	}
+	new_figures(t, k, count + 1);
 	if (count && k->which == AT_SHAPES)
 		sample_walk(q->m, q->raw->slots, &walk, count_slot, &w);
 	else if (count)
@@ -107,6 +121,7 @@ void site_marks_forget(struct site_marks *k)
 {
 	uint32_t which = k->which;
 
+	site_figures_drop(k->figures);
 	memset(k, 0, sizeof *k);
 	k->which = which;
 }

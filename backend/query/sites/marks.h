@@ -5,6 +5,7 @@
 #ifndef QUERY_SITES_MARKS_H
 #define QUERY_SITES_MARKS_H
 
+#include "heap/users.h"
 #include "query/query.h"
 
 /* of query_intervals(); as many as samples, which are walked likewise */
@@ -13,8 +14,15 @@
 struct query_site;
 struct site_table;
 
-/* live bytes at the marks of a struct site_marks */
-struct site_held {
+/* Live bytes at the marks of a struct site_marks, of all sites there were: copies of rows hold it
+ * (struct sites_kept). */
+struct site_figures {
+	atomic_uint users;
+	uint64_t at[];
+};
+void site_figures_drop(struct site_figures *f); /* NULL: nothing */
+
+struct site_held { /* a site's, in there; a site that came since held nothing */
 	uint64_t *at;
 	size_t at_room;
 };
@@ -26,6 +34,7 @@ struct site_marks {     /* query/sites/marks.c: marks, or samples by their seria
 	size_t count;
 	/* of the marks; of the sites' stacks: moved, and new */
 	uint64_t generation, version, linked;
+	struct site_figures *figures;
 	bool missed;           /* some cells belonged to stacks without a site */
 	uint64_t publications; /* moves when the figures change */
 };

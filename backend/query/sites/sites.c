@@ -27,8 +27,6 @@ static void forget(struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->sites[i]->net);
-		for (size_t k = 0; k < AT_COUNT; k++)
-			free(t->sites[i]->held[k].at);
 		free(t->sites[i]);
 	}
 	t->count = t->order_count = t->sample_count = t->out_count = t->row_count = 0;
@@ -167,7 +165,7 @@ static void publish(struct query *q, struct query_site *s, const struct heap_sit
 	if (anew)
 		describe(q, s, passed->heaviest);
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
-	s->pub.flags |= amounts_zero_flag(q->m, &s->pub.amounts);
+	s->pub.flags |= amounts_zero_flag(q->until, &s->pub.amounts);
 }
 
 /* Of the stacks that pass the filter; free() it. */

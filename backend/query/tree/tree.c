@@ -19,7 +19,9 @@ void tree_clear(struct query *q)
 		free(q->rows[i]);
 	}
 	q->row_count = 0;
-	q->shown.count = 0;
+	q->shown.rows.count = 0;
+	if (q->shown.place)
+		memset(q->shown.place, 0, q->shown.place_room * sizeof *q->shown.place);
 	q->zoom_depth = 0;
 	map_clear(&q->child_of);
 	row_new(q, NO_ID, NO_ID, false); /* number 0 is no row */

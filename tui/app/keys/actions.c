@@ -11,6 +11,7 @@
 #include "app/actions.h"
 #include "app/travel.h"
 #include "views/marks/marks.h"
+#include "views/tree/tree.h"
 
 #include "screen/term.h"
 
@@ -115,7 +116,7 @@ static unsigned escape(struct app *a)
 		a->ui.shown.time.at_ns = 0;
 		return VIEW_DRAW;
 	}
-	if (query_zoom(a->ui.shown.query, 0) == 0)
+	if (view_tree_zoom_out(a->front.views[VIEW_TREE]) == VIEW_RESORT)
 		return VIEW_RESORT;
 	if (a->ui.shown.filter[0])
 		filter_set(a, "");
@@ -189,8 +190,8 @@ static unsigned global_action(struct app *a, enum action r)
 	case ACT_DIFF: return diff(a);
 	case ACT_DIFF_TWO: return diff_two(a);
 	case ACT_SEARCH: return search_begin(a);
-	case ACT_NEXT_HIT: return search_next(a, false);
-	case ACT_PREV_HIT: return search_next(a, true);
+	case ACT_NEXT_HIT: return search_next(a, HIT_NEXT);
+	case ACT_PREV_HIT: return search_next(a, HIT_PREVIOUS);
 	case ACT_FILTER: filter_type(a); return VIEW_DRAW;
 	case ACT_OLDER: filter_older(a); return VIEW_DRAW;
 	case ACT_SAVE: save_ask(a); return VIEW_DRAW;
@@ -232,9 +233,12 @@ unsigned dispatch_action(struct app *a, enum action r)
 					 action_word(r, name),
 					 compared_views(views, sizeof views)));
 	struct view *v = front_view(a);
+	if (asker_is_awaited(a) && action_info(r)->focus != FOCUS_GLOBAL)
+		asker_finish(a);
 	unsigned bits = v->ops->action(v, r);
 
 	if (action_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
 		bits = global_action(a, r);
+	a->asker.by_key |= (bits & (VIEW_REFRESH | VIEW_RESORT)) != 0;
 	return bits;
 }

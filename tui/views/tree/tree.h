@@ -11,33 +11,60 @@
 
 #define CRUMBS_MAX 8
 
+/* What an answer is to do, besides the rows. */
+struct tree_want {
+	enum {
+		TREE_ROWS,
+		TREE_HEAVY, /* opens the heaviest path below the row */
+		TREE_ALL,   /* ... all */
+		TREE_NODE,  /* the way to a trie node */
+		TREE_CHILD, /* selects the row's first child */
+		TREE_HIT,   /* ... a hit, from the row on */
+	} what;
+	uint32_t id; /* the row; for TREE_NODE the trie node */
+	enum hit hit;
+	bool first; /* opens the heaviest path of all, as the view begins */
+	bool look;  /* counts the hits of the search */
+	enum query_column by;
+	bool reverse, resort;
+};
+
 struct tree {
-	struct table_view tv;   /* first */
-	const struct row *rows; /* the query's, until the next query_rows() */
+	struct table_view tv; /* first */
+	struct row *rows;     /* the query's, query_rows_keep() */
 	size_t count;
-	bool opened; /* the heaviest path was opened once */
-	/* pending action */
-	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
-	uint32_t want_id; /* the row; for WANT_NODE the trie node */
+	bool opened;    /* the heaviest path was opened once */
+	bool searching; /* since the user chose this row: */
+	row_id before_search;
+	bool hurried;                 /* the search has the newest names */
+	struct tree_want want, asked; /* the next answer's, and that of the one under way */
+	struct tree_made {
+		struct row *rows;
+		size_t count, left; /* left: rows that stay closed, of TREE_ALL */
+		size_t hits, pending;
+		row_id end; /* is selected; 0 = none */
+	} made;
 	/* selected once the selected row is gone; 0 = the row on its line */
 	row_id instead;
 	char owner[64]; /* zoomed library; "": none */
-	/* zoomed rows within it, as far as they fit */
-	size_t crumb_count;
+	/* zoomed rows within it, and the names of those that fit */
+	size_t zooms, crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };
 
 /* For the app. */
+/* Before the view comes to the front: */
 void view_tree_select_node(struct view *v, uint32_t node);
-unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
+unsigned view_tree_zoom_out(struct view *v);         /* as tree_zoom_out() */
+unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
 
 /* For the view's own files. */
 static inline uint64_t tree_id(void *arg, size_t i)
 {
 	return ((struct tree *)arg)->rows[i].id;
 }
-static inline const struct row *tree_selected(const struct tree *t) /* NULL = no row */
+static inline struct row *tree_selected(const struct tree *t) /* NULL = no row */
 {
 	return t->count ? &t->rows[t->tv.list.at] : NULL;
 }

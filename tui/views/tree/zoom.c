@@ -7,23 +7,38 @@
 
 #include <string.h>
 
+static void change(struct tree *t, ui_change_fn *fn, uint32_t id)
+{
+	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
+}
+
+static void do_zoom(struct ui *ui, uint32_t id) /* 0 = out one level */
+{
+	query_zoom(ui->shown.query, id);
+}
+
+static void do_zoom_owner(struct ui *ui, uint32_t module)
+{
+	query_zoom_owner(ui->shown.query, module);
+}
+
 static void zoom_owner(struct tree *t, uint32_t module, const char *name)
 {
 	snprintf(t->owner, sizeof t->owner, "%.60s", name);
-	query_zoom_owner(t->tv.v.ui->shown.query, module);
+	change(t, do_zoom_owner, module);
 	t->tv.list.touched = false;
 }
 
 unsigned tree_zoom(struct tree *t, const struct row *r)
 {
-	char name[64];
-
-	/* The row is the query's, and invalid once the query changes. */
-	snprintf(name, sizeof name, "%.60s", r->name);
-	if (query_zoom(t->tv.v.ui->shown.query, r->id))
+	if (r->flags & ROW_REST || t->zooms == QUERY_ZOOMS_MAX) {
 		status_error("cannot zoom into this row");
-	else if (t->crumb_count < CRUMBS_MAX)
-		memcpy(t->crumbs[t->crumb_count++], name, sizeof name);
+	} else {
+		change(t, do_zoom, r->id);
+		t->zooms++;
+		if (t->crumb_count < CRUMBS_MAX)
+			snprintf(t->crumbs[t->crumb_count++], sizeof *t->crumbs, "%.60s", r->name);
+	}
 	t->tv.list.touched = false;
 	return VIEW_RESORT;
 }
@@ -39,22 +54,29 @@ unsigned tree_zoom_library(struct tree *t, const struct row *r)
 
 unsigned tree_zoom_out(struct tree *t)
 {
-	struct query *q = t->tv.v.ui->shown.query;
-
-	if (!query_zoom_depth(q))
+	if (!t->zooms && !*t->owner)
+		return VIEW_DRAW;
+	if (t->zooms)
+		t->zooms--;
+	else
 		t->owner[0] = 0;
-	return query_zoom(q, 0) ? VIEW_DRAW : VIEW_RESORT;
+	change(t, do_zoom, 0);
+	return VIEW_RESORT;
+}
+
+unsigned view_tree_zoom_out(struct view *v)
+{
+	return tree_zoom_out((struct tree *)v);
 }
 
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
 {
 	struct tree *t = (struct tree *)v;
 
-	while (query_zoom_depth(v->ui->shown.query)) /* the owner's whole memory */
-		query_zoom(v->ui->shown.query, 0);
+	for (; t->zooms; t->zooms--) /* the owner's whole memory */
+		change(t, do_zoom, 0);
 	zoom_owner(t, module, name);
 	t->opened = false;
-	v->ops->refresh(v, true);
 }
 
 void tree_caption(struct view *v, bool brief, char *out, size_t size)
