@@ -76,7 +76,7 @@ static void take_figures(struct app *a)
 {
 	struct shown *s = &a->ui.shown;
 
-	a->ui.moved = a->timing.due = false;
+	a->ui.moved = a->timing.due = a->asker.figures = false;
 	/* an instant on the way to another is not shown */
 	if (!travel_under_way(&a->front.travel) || !s->figures.taken_ns)
 		figures_take(&s->figures, s->watch, s->owners, travel_owners(&a->front.travel, s));
@@ -176,7 +176,7 @@ static void begin(struct app *a)
 	change(a);
 	if (k->figures)
 		take_figures(a);
-	k->again = k->resort = k->figures = false;
+	k->again = k->resort = false;
 	refresh(v, resort);
 	refresh(a->page, resort);
 	k->asked = wanted(a);
@@ -283,6 +283,8 @@ void asker_ask(struct app *a, bool figures, bool resort)
 	k->figures |= figures;
 	if (k->state == ASKER_MADE)
 		k->state = ASKER_IDLE; /* of before */
+	if (k->figures && k->state == ASKER_IDLE)
+		take_figures(a); /* what they were taken from may be gone */
 	go_on(a);
 }
 
