@@ -14,9 +14,10 @@
 
 #include <stdlib.h>
 
-#define PACE_COSTS 3 /* so many times what the last one took until the next */
-#define MANY 65536u  /* events that a worker takes although nobody looks */
-#define BATCH 2048u  /* that are taken together: slots lie anywhere in memory */
+#define PACE_COSTS 3    /* so many times what the last one took until the next */
+#define MANY 65536u     /* events that a worker takes although nobody looks */
+#define MOST (1u << 18) /* that may wait while a worker is busy */
+#define BATCH 2048u     /* that are taken together: slots lie anywhere in memory */
 
 static void drop_heap(struct maker *s, struct heap *h)
 {
@@ -187,8 +188,9 @@ int maker_put(struct model *m, const struct heap_event *e, struct err *err)
 	heap_put(&s->coming, e);
 	if (!s->worker && s->coming.count >= BATCH)
 		return maker_take(m, err);
-	if (s->worker && s->coming.count >= MANY && !worker_busy(s->worker)) {
-		take_made(m);
+	if (s->worker && s->coming.count >= MANY &&
+	    (s->coming.count >= MOST || !worker_busy(s->worker))) {
+		take_made(m); /* waits: a machine without time for it is no reason to grow */
 		give(s);
 		worker_begin(s->worker, absorb, s);
 	}

@@ -7,7 +7,10 @@
 #include "made.h"
 #include "random.h"
 
+#include "base/worker.h"
 #include "model/model_state.h"
+
+#include <unistd.h>
 
 #define TICK 100000000ull
 #define NODES 400u
@@ -230,6 +233,40 @@ TEST(a_contradiction_is_told_by_a_later_event)
 	CHECK_EQ(rc, -1);
 	CHECK_STR(err.text, "stream: counters of slot 1 shrink; connect again");
 	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_bytes, live);
+	end(p);
+	free(p);
+}
+
+static void be_slow(void *arg)
+{
+	(void)arg;
+	usleep(2000000);
+}
+
+/* A machine has no time for the thread: what waits for it does not grow without end. */
+TEST(what_waits_for_the_thread_is_bounded)
+{
+	enum { EVENTS = 600000 };
+	struct pair *p = calloc(1, sizeof *p);
+
+	begin(p);
+	struct model *m = p->of[0];
+	made_node(m, 1, 0, 0, 1);
+	made_slot(m, 1, 1, 0);
+	made_tick(m, p->now += TICK, 0);
+	model_heap(m);
+	made_tick(m, p->now += TICK, 0);
+	be_due(m);
+	while (!m->maker->worker || m->maker->ticks != model_ticks(m))
+		model_heap(m);
+	worker_begin(m->maker->worker, be_slow, NULL);
+	for (uint64_t i = 1; i <= EVENTS; i++)
+		made_counts(m, 1, i, i, 0, 0);
+	CHECK(m->maker->coming.count < EVENTS);
+	made_tick(m, p->now += TICK, 0);
+	for (be_due(m); m->maker->ticks != model_ticks(m);)
+		model_heap(m);
+	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_blocks, EVENTS);
 	end(p);
 	free(p);
 }
