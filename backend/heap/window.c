@@ -5,17 +5,58 @@
 
 #include <stdlib.h>
 
-#define AHEAD 16u /* in memory */
+#define AHEAD 16u       /* in memory */
+#define ENTRY_BYTES 30u /* at most: 5 of the slot and of the blocks, 10 of each other number */
 
 const struct window_part *window_part(const struct window *w, uint32_t i)
 {
 	return &w->parts[(w->first + i) % RATE_PARTS];
 }
 
+static void pack(struct window_part *p)
+{
+	uint8_t *bytes = xmalloc(p->count * ENTRY_BYTES + 1);
+	struct mtw_out o = { bytes, bytes + p->count * ENTRY_BYTES, false };
+
+	for (size_t i = 0; i < p->count; i++) {
+		mtw_put(&o, p->entries[i].slot);
+		mtw_put(&o, p->entries[i].blocks);
+		mtw_put(&o, p->entries[i].bytes);
+		mtw_put(&o, p->entries[i].freed);
+	}
+	p->len = (size_t)(o.at - bytes);
+	p->packed = xrealloc(bytes, p->len + 1);
+	free(p->entries);
+	p->entries = NULL;
+	p->room = 0;
+}
+
+bool window_next(const struct window_part *p, size_t *at, struct rate_entry *e)
+{
+	struct mtw_in in = { p->packed + *at, p->packed + p->len, false };
+
+	if (!p->packed) {
+		if (*at < p->count)
+			*e = p->entries[*at];
+		return (*at)++ < p->count;
+	}
+	if (*at >= p->len)
+		return false;
+	e->slot = (uint32_t)mtw_get(&in);
+	e->blocks = (uint32_t)mtw_get(&in);
+	e->bytes = mtw_get(&in);
+	e->freed = mtw_get(&in);
+	*at = (size_t)(in.at - p->packed);
+	return true;
+}
+
 void window_open(struct window *w)
 {
-	if (w->count < RATE_PARTS)
-		w->count++;
+	if (w->count == RATE_PARTS)
+		return;
+	if (w->count)
+		pack(&w->parts[(w->first + w->count - 1) % RATE_PARTS]);
+	w->count++;
 }
 
 static struct slot_rate *rate_at(struct columns *c, uint32_t slot)
@@ -100,13 +141,16 @@ void window_end(struct columns *c)
 	if (!w->count)
 		return;
 	struct window_part *p = &w->parts[w->first];
-	for (size_t i = 0; i < p->count; i++) {
-		uint32_t later = i + AHEAD < p->count ? p->entries[i + AHEAD].slot : NO_ID;
-		if (later < c->slots->count && c->rate)
-			__builtin_prefetch(&c->rate[c->place_of[later]], 1);
-		take_back(c, &p->entries[i]);
+	struct rate_entry e[AHEAD];
+	size_t at = 0, n = 1;
+	while (n) { /* slots lie anywhere in memory */
+		for (n = 0; n < AHEAD && window_next(p, &at, &e[n]); n++)
+			window_expect(c, e[n].slot, false);
+		for (size_t i = 0; i < n; i++)
+			take_back(c, &e[i]);
 	}
 	free(p->entries);
+	free(p->packed);
 	*p = (struct window_part){ 0 };
 	w->first = (w->first + 1) % RATE_PARTS;
 	w->count--;
@@ -120,6 +164,8 @@ void window_end(struct columns *c)
 
 void window_release(struct window *w)
 {
-	for (uint32_t i = 0; i < RATE_PARTS; i++)
+	for (uint32_t i = 0; i < RATE_PARTS; i++) {
 		free(w->parts[i].entries);
+		free(w->parts[i].packed);
+	}
 }

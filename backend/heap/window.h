@@ -19,9 +19,13 @@ struct rate_entry {
 	uint32_t blocks, slot; /* slot: by arrival */
 };
 
+/* The newest part has entries; one that ended is packed into { slot, blocks, bytes, freed } in
+ * varints: a third of the memory. */
 struct window_part {
 	struct rate_entry *entries;
 	size_t count, room;
+	uint8_t *packed;
+	size_t len;
 };
 
 struct window {
@@ -41,7 +45,9 @@ void window_open(struct window *w);
 void window_add(struct columns *c, uint32_t slot, const struct rate *change);
 /* Fetches what a slot that is added soon has; entry: of the newest part, after the slot itself. */
 void window_expect(const struct columns *c, uint32_t slot, bool entry);
-void window_end(struct columns *c);                                        /* the oldest part */
+void window_end(struct columns *c); /* the oldest part */
+/* Reads a part: *at from 0 on. */
+bool window_next(const struct window_part *p, size_t *at, struct rate_entry *e);
 const struct window_part *window_part(const struct window *w, uint32_t i); /* the oldest is 0 */
 void window_release(struct window *w);
 

@@ -39,12 +39,10 @@ static struct plain *plain_of(const struct columns *c, struct plain *of, uint32_
 static void own_rates(const struct columns *c, struct plain *of)
 {
 	for (uint32_t i = 0; i < c->window.count; i++) {
-		const struct window_part *p = window_part(&c->window, i);
-		for (size_t k = 0; k < p->count; k++) {
-			const struct rate_entry *e = &p->entries[k];
-			rate_add(&plain_of(c, of, e->slot)->rate,
-				 &(struct rate){ e->bytes, e->blocks, e->freed });
-		}
+		struct rate_entry e;
+		for (size_t at = 0; window_next(window_part(&c->window, i), &at, &e);)
+			rate_add(&plain_of(c, of, e.slot)->rate,
+				 &(struct rate){ e.bytes, e.blocks, e.freed });
 	}
 }
 

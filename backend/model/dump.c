@@ -545,20 +545,23 @@ static void put_window(struct dump *d, const struct model *m, const struct colum
 	for (size_t i = 0; i < m->rates.count; i++) {
 		const struct rate_part *head = rates_part(&m->rates, i);
 		const struct window_part *p = window_part(&c->window, (uint32_t)i);
+		struct rate_entry e;
 		size_t at = 0;
+		bool first = true, more = window_next(p, &at, &e);
 		do {
 			put(d, head->begin_ns);
 			put_tally(&d->head, &head->before);
-			put(d, at != 0);
-			for (; at < p->count && d->count < BATCH; at++, d->count++) {
-				const struct rate_entry *e = &p->entries[at];
-				mtw_put(&d->body, d->slot_ids[e->slot]);
-				mtw_put(&d->body, e->blocks);
-				mtw_put(&d->body, e->bytes);
-				mtw_put(&d->body, e->freed);
+			put(d, !first);
+			for (; more && d->count < BATCH;
+			     more = window_next(p, &at, &e), d->count++) {
+				mtw_put(&d->body, d->slot_ids[e.slot]);
+				mtw_put(&d->body, e.blocks);
+				mtw_put(&d->body, e.bytes);
+				mtw_put(&d->body, e.freed);
 			}
 			put_entries(d, MTW_S_WINDOW);
-		} while (at < p->count);
+			first = false;
+		} while (more);
 		put_window_threads(d, m, head);
 	}
 }
