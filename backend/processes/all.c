@@ -34,6 +34,7 @@ static void release_member(struct member *me)
 {
 	all_code_forget(&me->names);
 	all_marks_forget(me);
+	all_samples_forget(me);
 	free(me->at);
 	free(me->kept);
 	free(me->holds_bits);
@@ -83,18 +84,18 @@ static void add_figures(struct all *a, const struct model *m)
 	}
 }
 
-static void add_graph(struct all *a, const struct member *me)
-{
-	all_graph_add(&a->graph, watch_now(me->watch), processes_find(a->of, me->id),
-		      all_clock_of(a->of, me->id), a->shares[me->id].with != 0);
-}
-
 /* An older agent's fork mixes what it inherited with its own. */
 static bool has_paths(const struct model *m)
 {
 	const struct program *g = model_program(m);
 
 	return g && model_ticks(m) && (!g->forked || g->inherits_apart);
+}
+
+static void add_amounts(struct all *a, struct member *me)
+{
+	all_slots_add(a, me);
+	all_samples_place(a, me);
 }
 
 static bool is_other(void *arg, const struct line *l)
@@ -244,11 +245,12 @@ static void read_member(struct all *a, uint32_t id, struct watch *w, bool again)
 	take_paths(a, me);
 	all_marks_take(a, me);
 	add_figures(a, watch_now(w));
-	add_graph(a, me);
+	all_member_graph(a, me, &a->graph);
+	all_samples_take(a, me);
 	if (again)
 		keep(me);
 	else
-		all_slots_add(a, me);
+		add_amounts(a, me);
 	all_code_forget(&me->names);
 	free(me->at);
 	free(me->to);
@@ -294,7 +296,7 @@ static void read_again(struct all *a, struct loop *loop, const struct target *fi
 	read_members(a, loop, file, o, true);
 	all_marks_gather(a);
 	for (size_t i = 0; i < a->count; i++)
-		all_slots_add(a, &a->members[i]);
+		add_amounts(a, &a->members[i]);
 }
 
 struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,
@@ -368,12 +370,12 @@ static void sum_up(struct all *a)
 			      .peak_time_ns = t->peak_time_ns };
 	for (size_t i = 0; i < a->count; i++) {
 		struct member *me = &a->members[i];
-		if (me->id)
-			all_slots_add(a, me);
+		if (me->id) {
+			all_samples_take(a, me);
+			add_amounts(a, me);
+		}
 		if (me->watch)
 			add_figures(a, watch_now(me->watch));
-		if (me->watch && !a->ticks)
-			add_graph(a, me);
 	}
 	add_others(a);
 }
@@ -441,6 +443,8 @@ void all_keep(struct all *a, const struct watch *w)
 		if (!is_stale(a, me)) {
 			take_paths(a, me);
 			all_marks_take(a, me);
+			all_member_graph(a, me, &a->graph);
+			all_samples_take(a, me);
 			keep(me);
 		}
 		me->watch = NULL;

@@ -24,6 +24,10 @@
 
 struct all;
 
+/* In All's session, an option's name: its value is the process that grew most in the window of the
+ * verdict, "" = none. */
+#define ALL_GREW_MOST "grew_most"
+
 /* All of a file's tree, after processes_read(); reads each process' frames in turn. NULL and *err:
  * no process has call paths. */
 struct all *all_of_file(struct loop *loop, const struct processes *p, const struct target *file,

@@ -266,6 +266,66 @@ static uint32_t number_of(const struct all *a, uint32_t id)
 	return 0;
 }
 
+static void put_sample_list(struct all *a, const struct sample_figures *list, size_t n)
+{
+	frames_put(&a->out, 0);
+	for (size_t i = 0; i < n; i++) {
+		frames_entry(&a->out, a->sample_serial + i + 1);
+		frames_value(&a->out, list[i].time_ns);
+		frames_value(&a->out, list[i].live_bytes);
+		frames_value(&a->out, list[i].low_bytes);
+		frames_value(&a->out, list[i].fall_bytes);
+		frames_value(&a->out, 0); /* resident memory */
+	}
+	frames_list(&a->out, MTW_SAMPLES);
+}
+
+static void put_sample(struct all *a, uint32_t serial, const struct live *is, struct live *was)
+{
+	for (uint32_t s = 0; s < a->slot_count; s++) {
+		if (!memcmp(&is[s], &was[s], sizeof *is))
+			continue;
+		frames_entry(&a->out, s + 1);
+		frames_value(&a->out, is[s].blocks);
+		frames_value(&a->out, is[s].bytes);
+		was[s] = is[s];
+		if (frames_full(&a->out)) {
+			frames_put_all(&a->out, (uint64_t[]){ serial, 0 }, 2);
+			frames_list(&a->out, MTW_SAMPLE_LIVE);
+		}
+	}
+	frames_put_all(&a->out, (uint64_t[]){ serial, LAST_PART }, 2);
+	frames_list(&a->out, MTW_SAMPLE_LIVE);
+}
+
+/* Each time all of them, with numbers of their own: another process' sample may have changed any.
+ */
+static void put_samples(struct all *a, bool begins)
+{
+	struct sample_figures list[MTW_SAMPLES_MAX];
+	bool running = any_runs(a);
+
+	if (begins)
+		a->samples_stamp = 0;
+	size_t n = all_samples_make(a, running, list);
+	if (!n && !begins)
+		return;
+	put_sample_list(a, list, n);
+	struct live *is = xcalloc(a->slot_count + 1ul, sizeof *is),
+		    *was = xcalloc(a->slot_count + 1ul, sizeof *was);
+	for (size_t i = 0; i < n; i++) {
+		all_samples_held(a, running, list[i].time_ns, is);
+		put_sample(a, a->sample_serial + (uint32_t)i + 1, is, was);
+	}
+	free(is);
+	free(was);
+	a->sample_serial += (uint32_t)n;
+	frames_string(&a->out, ALL_GREW_MOST);
+	frames_string(&a->out, a->grew_most);
+	frames_string(&a->out, "");
+	frames_end(&a->out, MTW_OPTION);
+}
+
 static void put_losses(struct all *a)
 {
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
@@ -280,10 +340,18 @@ static void put_losses(struct all *a)
 static void put_graph(struct all *a)
 {
 	struct point points[ALL_GRAPH_POINTS], peak = { 0 };
-	size_t n = all_graph_sum(&a->graph, points, &peak);
+	struct all_graph g;
 
-	a->totals.peak_bytes = peak.live_bytes;
-	a->totals.peak_time_ns = peak.time_ns;
+	all_graph_copy(&g, &a->graph);
+	for (size_t i = 0; i < a->count; i++)
+		if (a->members[i].watch)
+			all_member_graph(a, &a->members[i], &g);
+	size_t n = all_graph_sum(&g, points, &peak);
+	all_graph_release(&g);
+	if (peak.live_bytes > a->totals.peak_bytes) {
+		a->totals.peak_bytes = peak.live_bytes;
+		a->totals.peak_time_ns = peak.time_ns;
+	}
 	frames_put_all(&a->out, (uint64_t[]){ 0, 0 }, 2); /* interval, owners */
 	for (size_t i = 0; i < n; i++) {
 		const struct point *x = &points[i];
@@ -399,6 +467,7 @@ void all_frames_tick(struct all *a)
 	put_slots(a);
 	put_counts(a);
 	put_marks(a);
+	put_samples(a, begins);
 	put_totals(a);
 	put_end(a);
 	if (from || to)

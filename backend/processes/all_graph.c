@@ -4,43 +4,64 @@
 #include "processes/processes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t less(uint64_t all, uint64_t part)
 {
 	return all > part ? all - part : 0;
 }
 
+/* One at the time of the one before takes its place. */
 static void add(struct all_graph *g, struct point p)
 {
+	struct all_point *last = g->count ? &g->points[g->count - 1] : NULL;
+
+	if (last && last->member == g->members && last->p.time_ns >= p.time_ns) {
+		p.time_ns = last->p.time_ns;
+		last->p = p;
+		return;
+	}
 	GROW(g->points, g->room, g->count + 1);
 	g->points[g->count++] = (struct all_point){ p, g->members };
 }
 
 void all_graph_add(struct all_graph *g, const struct model *m, const struct process *p,
-		   uint64_t clock_ns, bool shares)
+		   uint64_t clock_ns, uint64_t heir_ns)
 {
 	const struct point *list;
 	size_t n = model_history(m, &list);
 	/* What it inherited, as it was at the fork: what was freed of it since is known now, and
 	 * not for each point. So a sum is never more than there was. */
-	uint64_t bytes = shares ? p->inherited_bytes : 0, blocks = shares ? p->inherited_blocks : 0;
 	struct point last = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
 		last = list[i];
 		last.time_ns += clock_ns;
-		last.live_bytes = less(last.live_bytes, bytes);
-		last.live_blocks = less(last.live_blocks, blocks);
+		/* Its last word may be timed some milliseconds after memtop saw it end. */
+		if (p->end_ns && last.time_ns >= p->end_ns)
+			last.time_ns = p->end_ns - 1;
+		if (last.time_ns < heir_ns) {
+			last.live_bytes = less(last.live_bytes, p->inherited_bytes);
+			last.live_blocks = less(last.live_blocks, p->inherited_blocks);
+		}
 		last.alloc_bytes = less(last.alloc_bytes, p->before_bytes);
 		last.alloc_blocks = less(last.alloc_blocks, p->before_blocks);
 		add(g, last);
 	}
 	if (n && p->end_ns) {
-		last.time_ns = last.time_ns > p->end_ns ? last.time_ns + 1 : p->end_ns;
+		last.time_ns = p->end_ns;
 		last.live_bytes = last.live_blocks = 0;
 		add(g, last);
 	}
 	g->members++;
+}
+
+void all_graph_copy(struct all_graph *to, const struct all_graph *from)
+{
+	*to = (struct all_graph){ .members = from->members };
+	GROW(to->points, to->room, from->count + 1);
+	memcpy(to->points, from->points, from->count * sizeof *to->points);
+	to->count = from->count;
 }
 
 static int by_time(const void *a, const void *b)

@@ -21,9 +21,11 @@ struct all_graph {
 	uint32_t members;
 };
 
-/* shares: what it inherited counts for another process. clock_ns: where its clock begins. */
+/* heir_ns: until then what it inherited counts for another process. clock_ns: where its clock
+ * begins. */
 void all_graph_add(struct all_graph *g, const struct model *m, const struct process *p,
-		   uint64_t clock_ns, bool shares);
+		   uint64_t clock_ns, uint64_t heir_ns);
+void all_graph_copy(struct all_graph *to, const struct all_graph *from);
 /* At most ALL_GRAPH_POINTS sums, and the largest of all: it is one of them. Once. */
 size_t all_graph_sum(struct all_graph *g, struct point *points, struct point *peak);
 void all_graph_release(struct all_graph *g);

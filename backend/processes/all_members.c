@@ -62,6 +62,12 @@ struct counting all_counting(const struct all *a, const struct member *me,
 				  share->held };
 }
 
+void all_member_graph(const struct all *a, const struct member *me, struct all_graph *g)
+{
+	all_graph_add(g, watch_now(me->watch), processes_find(a->of, me->id),
+		      all_clock_of(a->of, me->id), lines_heir_from(a->of, me->id));
+}
+
 struct since {
 	const struct all *all;
 	uint64_t time_ns;

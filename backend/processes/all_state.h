@@ -6,6 +6,7 @@
  *   processes/all_members.c one of them: its slots, its clock
  *   processes/all_slots.c   their amounts
  *   processes/all_marks.c   its marks: those that all members have
+ *   processes/all_samples.c its samples, from which growth is judged
  *   processes/all_frames.c  the session made of them
  *   processes/all_code.c    one numbering of all code
  *   processes/all_graph.c   one graph
@@ -50,6 +51,13 @@ struct member_held {
 	size_t at;             /* of a closed watch: marks so far */
 };
 
+/* A sample of a member (struct sample), and where its changes end. */
+struct member_sample {
+	struct sample_figures f;        /* time: on the clock of All */
+	uint64_t live_bytes, low_bytes; /* of what counts for it */
+	size_t end;
+};
+
 struct member {
 	uint32_t id;         /* its line; 0 = those without call paths */
 	struct watch *watch; /* borrowed; NULL: closed, or of a file */
@@ -81,6 +89,16 @@ struct member {
 	uint32_t *epoch_of, epochs;
 	size_t epoch_room;
 	struct member_held held;
+
+	/* all_samples.c */
+	struct member_sample samples[MTW_SAMPLES_MAX];
+	size_t sample_count, sample_at;
+	/* by its slots; by All's, to the sample before; owned */
+	struct mark_change *sample_changes, *sample_moves;
+	size_t sample_change_count, sample_change_room;
+	struct mark_walk sample_walk;
+	uint64_t samples_generation; /* of the model, + 1 */
+	uint64_t samples_placed;     /* all.placings that the changes are of */
 };
 
 /* The counters of one path between two marks, over all members. */
@@ -117,9 +135,12 @@ struct all {
 	size_t mark_count, mark_room, marks_sent_count, marks_sent_room;
 	struct line_share *shares; /* by line */
 	size_t shares_room;
-	struct all_graph graph;
+	struct all_graph graph; /* of members whose watch is closed */
 	struct totals totals;
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
+	uint64_t samples_stamp, sampled_ns; /* all_samples_make() */
+	size_t sample_count;
+	char grew_most[96]; /* "nginx [123]": the process that grew most; "" = none */
 	bool cut;
 	bool live;
 	uint64_t made_ns, cost_ns; /* of the last all_go_on() */
@@ -132,7 +153,8 @@ struct all {
 	uint32_t slots_sent;
 	struct live *held; /* by slot: at the last mark that was sent */
 	size_t held_room;
-	uint8_t *log; /* frames of code, for another HELLO; owned */
+	uint32_t sample_serial; /* the last one */
+	uint8_t *log;           /* frames of code, for another HELLO; owned */
 	size_t log_bytes, log_room;
 };
 
@@ -148,6 +170,7 @@ uint64_t all_clock_of(const struct processes *p, uint32_t id); /* where its cloc
 const struct columns *all_columns(const struct member *me);    /* NULL: its watch is closed */
 uint32_t all_slots_of(const struct member *me, const struct columns *c);
 struct kept_slot all_slot_of(const struct member *me, const struct columns *c, uint32_t slot);
+void all_member_graph(const struct all *a, const struct member *me, struct all_graph *g);
 /* Live blocks of the processes without call paths that count now and had begun then. */
 struct live all_others_since(const struct all *a, uint64_t time_ns);
 
@@ -166,7 +189,16 @@ void all_marks_held(struct all *a, size_t k, struct live *held);
 struct tally all_marks_totals(const struct all *a, size_t k, const struct live *held);
 void all_marks_forget(struct member *me);
 
-/* all_frames.c. */
+/* all_samples.c: take, all_slots_add(), place */
+void all_samples_take(const struct all *a, struct member *me);
+void all_samples_place(struct all *a, struct member *me);
+void all_samples_forget(struct member *me);
+/* running: some process runs. At most MTW_SAMPLES_MAX; 0: as before. Then, in their order, what
+ * each slot held at them, beginning with nothing. */
+size_t all_samples_make(struct all *a, bool running, struct sample_figures *list);
+void all_samples_held(struct all *a, bool running, uint64_t time_ns, struct live *held);
+
+/* all_frames.c */
 void all_frames_begin(struct all *a); /* the first HELLO */
 /* What changed, as one tick. Where counters shrink, as a new program: a process that ended held
  * memory that now counts again. */

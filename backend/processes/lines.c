@@ -261,6 +261,39 @@ void lines_shares_at(const struct processes *p, uint64_t time_ns, struct line_sh
 	find_shares(p, time_ns, shares);
 }
 
+static uint32_t root_of(const struct processes *p, const struct line *l)
+{
+	const struct line *up;
+
+	for (size_t n = 0; n < p->count && (up = forked_by(p, l)); n++)
+		l = up;
+	return l->p.id;
+}
+
+static bool is_ancestor(const struct processes *p, const struct line *l, uint32_t id)
+{
+	for (size_t n = 0; n < p->count && (l = forked_by(p, l)); n++)
+		if (l->p.id == id)
+			return true;
+	return false;
+}
+
+uint64_t lines_heir_from(const struct processes *p, uint32_t id)
+{
+	const struct line *l = lines_at(p, id);
+	uint32_t root = root_of(p, l);
+	uint64_t from = 0;
+
+	for (uint32_t i = 1; i <= p->count && root != id; i++) {
+		const struct line *q = lines_at(p, i);
+		if (!q || i == id || root_of(p, q) != root || (i > id && !is_ancestor(p, l, i)))
+			continue;
+		uint64_t end = line_runs(q) ? UINT64_MAX : q->p.end_ns;
+		from = end > from ? end : from;
+	}
+	return from;
+}
+
 /* Drops the oldest line that ended and never mattered. */
 static void make_room(struct processes *p)
 {

@@ -24,6 +24,9 @@ void lines_shares(const struct processes *p, struct line_share *shares); /* [id]
 /* ... as it was at an instant of the tree's clock: then those that had begun are held, and if any
  * process runs now, only those that had not ended. */
 void lines_shares_at(const struct processes *p, uint64_t time_ns, struct line_share *shares);
+/* From when on what it inherited counts for it: all that have it and are older had ended. 0: it
+ * inherited nothing; UINT64_MAX: not so far. */
+uint64_t lines_heir_from(const struct processes *p, uint32_t id);
 /* It had begun, and had not ended. */
 bool line_ran_at(const struct line *l, uint64_t time_ns);
 /* As processes_total(), of the lines that count (NULL: all); dropped ones always do. */

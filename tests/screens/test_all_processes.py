@@ -6,8 +6,8 @@ import os
 import re
 import time
 
-from cli import compiled
-from harness import MEMTOP, main, mostly_waits, recorded, temporary_folder
+from cli import compiled, memtop
+from harness import MEMTOP, main, mostly_waits, read_report, recorded, temporary_folder
 from term import Terminal
 
 # 10 MB, two forks with 1 MB each. A line of standard input: the first fork ends; a second one: the parent; a third: all.
@@ -63,7 +63,7 @@ def t_all_of_a_tree_that_runs():
     with Terminal([MEMTOP, "run", compiled(FORKS), folder], 100, 24) as t:
         show_all(t)
         t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 1\.9M .*late < main"))
-        t.wait_for("no verdict on growth of all processes: each has its own; P lists them")
+        t.wait_for(re.compile(r"a verdict on growth needs \d+ s more"))
         end("first")
         t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
         end("parent")
@@ -158,6 +158,72 @@ def t_marks_of_all():
                     re.compile(r" 0   976\.6K   -976\.6K .* late")))
         t.prompt("at base", ":")
         t.wait_for(re.compile(r"Live 11\.4M"))
+
+
+@mostly_waits
+def t_where_the_program_only_starts_others_all_are_shown():
+    """A shell that waits: all processes, with the one that holds most. Not for who has pressed a key."""
+    def run(folder):
+        return Terminal([MEMTOP, "run", "sh", "-c", f"{compiled(GROWS)} {folder}; true"], 100, 24)
+
+    folder = temporary_folder()
+    with run(folder) as t:
+        t.wait_for((re.compile(r"^ memtop  All of sh \[\d+\]"), re.compile(r" 9\.5M .*early < main"),
+                    "sh only starts others: this is all of them.  P lists each"))
+        t.wait_for(re.compile(r"prog \[\d+\] holds most: 9\.5M; P$", re.M))
+        t.keys("P")
+        t.wait_for(re.compile(r"^> +9\.5M .* prog$", re.M))
+        for name in ("grow", "end"):
+            with open(os.path.join(folder, name), "w", encoding="ascii"):
+                pass
+    with run(temporary_folder()) as t:
+        t.wait_for(re.compile(r"^ memtop  sh \[\d+\]"))
+        t.keys("Home")
+        t.wait_for("holds more: ")
+        time.sleep(2.5)
+        t.keys("2")
+        t.wait_for((re.compile(r"^ memtop  sh \[\d+\]"), "[2 Tree]"))
+
+
+# the second fork leaks 10 kB each 20 ms, 30 MB a minute
+LEAKS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *leak(void) { return malloc(10000); }
+static void *volatile kept;
+int main(void)
+{
+	int fork_number = 0;
+	for (int i = 1; i < 3 && !fork_number; i++)
+		if (!fork())
+			fork_number = i;
+	for (int i = 0; i < 1500; i++) {
+		if (fork_number == 2)
+			kept = leak();
+		else
+			free(malloc(100));
+		usleep(20000);
+	}
+	return kept && fork_number < 0;
+}
+"""
+
+
+@mostly_waits
+def t_a_verdict_on_all():
+    """The sum of what each process grew by, the one that grew most, and where; in the view, the report and after the end."""
+    wanted = (r"GROWING \+2\d\.\dM/min for \d+ s, (?:mostly )?steady, most in prog \[(\d+)\]\.  100 % of it: leak")
+    with Terminal([MEMTOP, "run", compiled(LEAKS)], 140, 24) as t:
+        show_all(t)
+        t.wait_for(re.compile(r"a verdict on growth needs \d+ s more"))
+        t.wait_for(re.compile(wanted), 30)
+        t.wait_for("EXITED (status 0)", 30)
+    session = recorded(compiled(LEAKS))
+    growth = read_report(memtop("report", "--format", "json", "--process", "all", session).stdout)["verdict"]["growth"]
+    grew = re.match(wanted, growth["text"])
+    assert grew and growth["word"] == "GROWING", growth
+    one = read_report(memtop("report", "--format", "json", "--process", grew[1], session).stdout)["verdict"]["growth"]
+    assert abs(one["per_minute"] - growth["per_minute"]) < growth["per_minute"] / 10, (one, growth)
 
 
 @mostly_waits

@@ -71,6 +71,7 @@ def run_tree(command, size=(120, 36), env=None, options=(), term="tmux-256color"
                  env={"XDG_STATE_HOME": temporary_folder(), **(env or {})}, term=term)
     pid = int(t.wait_for(re.compile(r"\[(\d+)\] ")).group(1))
     at_end(end_all, pid)
+    t.keys("Home")  # who has pressed a key is not shown all processes: test_all_processes.py
     return t, pid
 
 

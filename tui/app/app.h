@@ -136,6 +136,9 @@ struct kept {
 void shown_watch(struct app *a, struct watch *w); /* restores the process's saved state */
 /* Shows a process in all views, now or once its agent listens; -1: impossible. */
 int shown_process(struct app *a, uint32_t id);
+/* Until a key is pressed: shows all processes where the program that was started only starts
+ * others. */
+void shown_begin(struct app *a);
 void shown_go_on(struct app *a); /* the processes changed: shows a pending one */
 void shown_release(struct app *a);
 

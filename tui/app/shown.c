@@ -193,3 +193,16 @@ void shown_go_on(struct app *a)
 	if (p && !a->ui.prompt.open)
 		shown_process(a, a->wanted);
 }
+
+void shown_begin(struct app *a)
+{
+	const struct process *one = processes_find(a->ui.processes, a->ui.others.shown);
+
+	if (!a->options->child || a->timing.key_ns || a->kept.count || !one ||
+	    one->id == PROCESS_ALL || !others_only_started(a->ui.processes, one->id))
+		return;
+	char name[64];
+	snprintf(name, sizeof name, "%s", one->name);
+	if (!shown_process(a, PROCESS_ALL))
+		status_say("%s only starts others: this is all of them.  P lists each", name);
+}

@@ -284,6 +284,7 @@ static void on_processes(void *arg)
 	shown_go_on(a);
 	if (!a->ui.paused)
 		others_take(&a->ui.others, a->ui.processes, a->ui.shown.watch);
+	shown_begin(a);
 	a->ui.moved |= view_is_processes(a->page);
 	if (a->ui.shown.watch != was || memcmp(&before, &a->ui.others, sizeof before))
 		draw(a, false);

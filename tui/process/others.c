@@ -10,7 +10,9 @@
 #include "process/process_rows.h"
 #include "screen/text.h"
 
-#define HOLDS_MORE 4         /* a process that holds so many times as much is worth a look */
+#define HOLDS_MORE 4 /* a process that holds so many times as much is worth a look */
+#define HOLDS_MOST 3 /* so many parts of HOLDS_OF of all */
+#define HOLDS_OF 4
 #define HOLDS_LEAST 0x10000u /* and at least so many bytes more */
 #define GROWS_LEAST 0x10000u /* bytes a minute */
 #define GROWS_PART 1000      /* of its live bytes: line 2 calls less than one part flat */
@@ -120,6 +122,38 @@ void others_judge(struct others *o, const struct process *shown, const struct pr
 	}
 }
 
+/* Without what it inherited, which another one has, too. */
+static uint64_t own_bytes(const struct process *p)
+{
+	uint64_t inherited = process_inherited(p);
+
+	return p->live_bytes > inherited ? p->live_bytes - inherited : 0;
+}
+
+/* The process that makes up most of all. */
+static void judge_all(struct others *o, const struct process *all, const struct process *list,
+		      size_t count)
+{
+	static const struct process none;
+	const struct process *most = &none, *grows = &none;
+	char figure[48], size[32];
+
+	for (size_t i = 0; i < count; i++) {
+		if (!process_runs(&list[i]))
+			continue;
+		grows = list[i].growth > grows->growth ? &list[i] : grows;
+		most = own_bytes(&list[i]) > own_bytes(most) ? &list[i] : most;
+	}
+	if (grows_visibly(grows)) {
+		snprintf(figure, sizeof figure, "%s/min",
+			 text_bytes_signed(size, (int64_t)grows->growth));
+		say(o, grows, "grows most: ", figure);
+	} else if (own_bytes(most) >= HOLDS_LEAST &&
+		   own_bytes(most) / HOLDS_MOST >= all->live_bytes / HOLDS_OF) {
+		say(o, most, "holds most: ", text_bytes(size, own_bytes(most)));
+	}
+}
+
 void others_take(struct others *o, const struct processes *p, const struct watch *w)
 {
 	const struct process *list;
@@ -129,9 +163,10 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	*o = (struct others){ 0 };
 	if (!shown) {
 		const struct process *all = processes_find(p, PROCESS_ALL);
-		if (all && w && all->watch == w)
-			*o = (struct others){ .shown = PROCESS_ALL,
-					      .shown_runs = process_runs(all) };
+		if (!all || !w || all->watch != w)
+			return;
+		*o = (struct others){ .shown = PROCESS_ALL, .shown_runs = process_runs(all) };
+		judge_all(o, all, list, count);
 		return;
 	}
 	o->shown = shown->id;

@@ -152,6 +152,15 @@ static void say_shape(struct query *q, struct verdict *v, enum shape shape, int6
 		say_rate(v, V_FLAT, "FLAT", number, "over", time, "");
 }
 
+/* Of all processes, the one that grew most (processes/all.h). */
+static void say_process(const struct query *q, struct verdict *v, int64_t total)
+{
+	const char *most = model_option(q->m, "grew_most");
+
+	if (most && *most && total > 0 && v->kind != V_FLAT)
+		say(v, ", most in %s", most);
+}
+
 /* The total growth to explain; 0 = it does not grow. */
 static int64_t judge(struct query *q, struct verdict *v)
 {
@@ -163,6 +172,7 @@ static int64_t judge(struct query *q, struct verdict *v)
 			 &g->whole.swing, &grew);
 
 	say_shape(q, v, shape, growth_steady(t));
+	say_process(q, v, g->whole.total);
 	return shape == SHAPE_FLAT || shape == SHAPE_SAWTOOTH ? 0 : g->whole.total;
 }
 
@@ -251,14 +261,6 @@ static bool no_more_comes(const struct query *q)
 	return model_still(q->m) || model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT;
 }
 
-/* The heap of all processes has no agent of its own. */
-static bool of_all_processes(const struct query *q)
-{
-	const struct program *p = model_program(q->m);
-
-	return p && !*p->agent_version;
-}
-
 static void say_waiting(struct query *q, struct verdict *v)
 {
 	const struct growth *g = &q->sites->growth;
@@ -267,8 +269,6 @@ static void say_waiting(struct query *q, struct verdict *v)
 	v->word = "WATCHING";
 	if (!model_complete(q->m))
 		say(v, "loading: no verdict until the state is complete");
-	else if (!model_samples_told(q->m) && of_all_processes(q))
-		say(v, "no verdict on growth of all processes: each has its own; P lists them");
 	else if (!model_samples_told(q->m))
 		say(v, "no verdict on growth: the agent is older than this memtop and takes no "
 		       "samples");

@@ -313,7 +313,9 @@ static struct area draw_hint(const struct app *a, const struct area *s, int y)
 	struct area left = *s;
 	char text[160], key[16];
 
-	if (!a->ui.others.hint[0])
+	/* of all, the verdict names it */
+	if (!a->ui.others.hint[0] ||
+	    (ui_of_all(&a->ui) && a->ui.shown.figures.verdict.kind != V_WATCHING))
 		return left;
 	snprintf(text, sizeof text, "%s; %s", a->ui.others.hint, processes_key(key));
 	int wide = text_width(text), x = s->w - wide - 1;
