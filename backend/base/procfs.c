@@ -120,6 +120,41 @@ bool procfs_name(pid_t pid, char *name, size_t size)
 	return found;
 }
 
+static size_t read_all(pid_t pid, const char *file, char *text, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, file);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, size - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	return n;
+}
+
+bool procfs_title(pid_t pid, char *title, size_t size)
+{
+	size_t n = read_all(pid, "cmdline", title, size);
+
+	/* A title that a program has set is followed by the rest of the old arguments' room. */
+	while (n && (!title[n - 1] || title[n - 1] == ' '))
+		n--;
+	title[n] = '\0';
+	for (size_t i = 0; i < n; i++)
+		if (!title[i])
+			title[i] = ' ';
+	return n > 0;
+}
+
+bool procfs_waits(pid_t pid, char *where, size_t size)
+{
+	size_t n = read_all(pid, "wchan", where, size);
+
+	where[strcspn(where, ".\n")] = '\0';
+	return n && strcmp(where, "0") != 0;
+}
+
 /* A number of /proc/PID/status, by the sscanf() format of its line; `none` = no such line. */
 static long status_number(pid_t pid, const char *format, long none)
 {

@@ -36,7 +36,11 @@ pid_t procfs_tracer(pid_t tid);
 /* pid may be a thread's. false: no such process, or no permission */
 bool procfs_stat(pid_t pid, struct proc_stat *s);
 bool procfs_name(pid_t pid, char *name, size_t size); /* as /proc/PID/comm has it */
-long procfs_uid(pid_t pid);                           /* the effective one; -1 = no such process */
+/* Its command line with spaces, or the title that it has set instead, as ps shows them. */
+bool procfs_title(pid_t pid, char *title, size_t size);
+/* What the kernel says that it waits in, "do_wait"; false: nothing, or unknown. */
+bool procfs_waits(pid_t pid, char *where, size_t size);
+long procfs_uid(pid_t pid); /* the effective one; -1 = no such process */
 /* What keeps it from running: MTW_STOP_SIGNAL, ..._TRACED, ..._FROZEN (its cgroup); 0 = nothing, or
  * it cannot be told. */
 unsigned procfs_stopped(pid_t pid);

@@ -9,7 +9,7 @@
 
 #include "launch/launch.h"
 #include "link/goto_instant.h"
-#include "processes/processes.h"
+#include "processes/all.h"
 #include "owners/expected.h"
 
 #include <stdlib.h>
@@ -121,6 +121,27 @@ static int choose_process(struct targets *ts, const char *process, struct target
 	return rc;
 }
 
+static bool is_all(const struct target *t, const char *process)
+{
+	return t->kind == TARGET_FILE && !strcmp(process, "all");
+}
+
+/* All processes of a session file as one. */
+static struct watch *open_all(struct targets *ts, const struct target *t,
+			      const struct watch_options *o, struct err *err)
+{
+	struct processes *p = processes_new(ts->loop, &(struct processes_options){ 0 }, err);
+	struct watch *w = NULL;
+
+	if (p && processes_read(p, t->name))
+		w = all_take_watch(all_of_file(ts->loop, p, t, o, err));
+	else if (p)
+		err_set(err, 2, "process: all: this session has only one process");
+	if (p)
+		processes_free(p);
+	return w;
+}
+
 /* Of which nothing has come yet. */
 static struct watch *begin_watch(struct targets *ts, const char *word, const char *process,
 				 struct err *err)
@@ -131,7 +152,11 @@ static struct watch *begin_watch(struct targets *ts, const char *word, const cha
 				   .symbols = ts->options.symbols };
 	struct target t;
 
-	if (targets_parse(word, &t, err) || choose_process(ts, process, &t, err))
+	if (targets_parse(word, &t, err))
+		return NULL;
+	if (is_all(&t, process))
+		return open_all(ts, &t, &o, err);
+	if (choose_process(ts, process, &t, err))
 		return NULL;
 	return watch_open(ts->loop, &t, &o, err);
 }
@@ -167,6 +192,8 @@ static struct opened *place_of(struct targets *ts, const char *word, const char 
 
 static bool current(const struct watch *w)
 {
+	if (watch_target(w)->kind == TARGET_MADE)
+		return model_final(watch_now((struct watch *)w));
 	return watch_target(w)->kind == TARGET_FILE ? !watch_being_written(w) : watch_live(w);
 }
 

@@ -19,7 +19,7 @@
 	"\"target\":{\"type\":[\"string\",\"integer\"],\"description\":\"a pid, or FILE.mtop, "    \
 	"@NAME, unix:PATH, :PORT, HOST:PORT; without it the only process with an agent\"},"        \
 	"\"process\":{\"type\":\"string\",\"description\":\"name or pid of a process inside a "    \
-	"session file of several\"}"
+	"session file of several, or all: all of them as one heap\"}"
 
 /* clang-format off */
 #define TEXT(name, text) "\"" name "\":{\"type\":\"string\",\"description\":\"" text "\"}"

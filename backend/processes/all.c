@@ -39,6 +39,7 @@ static void release_member(struct member *me)
 	free(me->kept);
 	free(me->holds_bits);
 	free(me->to);
+	free(me->lives);
 }
 
 /* Parents come first, in the order of arrival as in the call tree's; what is known stays. */
@@ -213,6 +214,16 @@ void all_free(struct all *a)
 	free(a);
 }
 
+struct watch *all_take_watch(struct all *a)
+{
+	struct watch *w = a ? a->watch : NULL;
+
+	if (a)
+		a->watch = NULL;
+	all_free(a);
+	return w;
+}
+
 static void note(struct all *a, const struct process *p, struct watch *w)
 {
 	const char *problem = watch_problem(w);
@@ -251,6 +262,8 @@ static void read_member(struct all *a, uint32_t id, struct watch *w, bool again)
 		keep(me);
 	else
 		add_amounts(a, me);
+	if (!again)
+		all_holders_keep(a, me);
 	all_code_forget(&me->names);
 	free(me->at);
 	free(me->to);
@@ -468,22 +481,4 @@ size_t all_members(const struct all *a)
 size_t all_others(const struct all *a)
 {
 	return a->others;
-}
-
-static bool holds(const struct member *m, const uint32_t *ids, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (ids[i] < m->nodes && bit_of(m->holds_bits, ids[i]))
-			return true;
-	return false;
-}
-
-size_t all_holders(const struct all *a, const uint32_t *ids, size_t count)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < a->count; i++)
-		if (holds(&a->members[i], ids, count))
-			n += a->members[i].stands_for;
-	return n;
 }

@@ -40,11 +40,18 @@ void all_go_on(struct all *a);
 void all_keep(struct all *a, const struct watch *w);
 void all_free(struct all *a);                 /* NULL: nothing */
 struct watch *all_watch(const struct all *a); /* its own */
+/* Of a file: its watch alone, which needs nothing else any more; the caller closes it. */
+struct watch *all_take_watch(struct all *a);
 /* With call paths; without. */
 size_t all_members(const struct all *a);
 size_t all_others(const struct all *a);
 
 /* HOLDERS: how many processes have live blocks of these stacks, named by their node's ids. */
 size_t all_holders(const struct all *a, const uint32_t *ids, size_t count);
+
+/* Which of them hold live blocks of these slots of its session, by the wire's ids: heaviest first;
+ * the caller frees *list. */
+size_t all_held_by(const struct all *a, const uint32_t *slots, size_t count,
+		   struct process_held **list);
 
 #endif

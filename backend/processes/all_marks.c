@@ -19,11 +19,16 @@
 #define BEGIN_NS 1000000000ull /* after its begin, or before its end, a process may lack a mark */
 #define EPOCHS_MAX (1u << 20)
 
+static void free_list(struct member_mark *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		free(list[i].changes);
+	free(list);
+}
+
 static void forget_list(struct member *me)
 {
-	for (size_t i = 0; i < me->mark_count; i++)
-		free(me->marks[i].changes);
-	free(me->marks);
+	free_list(me->marks, me->mark_count);
 	me->marks = NULL;
 	me->mark_count = me->mark_room = 0;
 }
@@ -49,8 +54,11 @@ void all_marks_take(const struct all *a, struct member *me)
 	if (!m || me->marks_generation == model_marks_generation(m) + 1)
 		return;
 	uint64_t clock = all_clock_of(a->of, me->id);
+	struct member_mark *before = me->marks;
+	size_t count = me->mark_count, at = 0;
+	me->marks = NULL;
+	me->mark_count = me->mark_room = 0;
 	me->marks_generation = model_marks_generation(m) + 1;
-	forget_list(me);
 	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
 		const struct mark *k = model_mark(m, id);
 		if (!k || !k->known || k->flags & MTW_MARK_DROPPED || k->epoch >= EPOCHS_MAX)
@@ -65,7 +73,12 @@ void all_marks_take(const struct all *a, struct member *me)
 					    .reduced = k->flags & MTW_MARK_TOTALS_ONLY };
 		snprintf(to->name, sizeof to->name, "%s", k->name);
 		snprintf(to->set_by, sizeof to->set_by, "%s", k->set_by);
+		while (at < count && before[at].id < id)
+			at++;
+		if (at < count && before[at].id == id && before[at].epoch == k->epoch)
+			to->joined_ns = before[at].joined_ns;
 	}
+	free_list(before, count);
 }
 
 static bool keep_change(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
@@ -180,7 +193,9 @@ static size_t mark_for(const struct all *a, const struct found *f)
 		const struct all_mark *at = &a->marks[k];
 		if (of->time_ns - at->time_ns > NEAR_NS)
 			break;
-		if (!strcmp(at->name, of->name) && !me->mark_of[k])
+		/* one that is renamed has its new name in each process at another time */
+		if ((at->time_ns == of->joined_ns || !strcmp(at->name, of->name)) &&
+		    !me->mark_of[k])
 			found = k;
 	}
 	return found;
@@ -243,6 +258,15 @@ static enum there is_there(const struct all *a, size_t k)
 	return there;
 }
 
+static void join_member(struct member *me, size_t from, size_t to, uint64_t time_ns)
+{
+	uint32_t mark = me->mark_of[from];
+
+	me->mark_of[to] = mark;
+	if (mark)
+		me->marks[mark - 1].joined_ns = time_ns;
+}
+
 /* Marks are All's in their order: the ones after one that may still come wait for it. */
 static void choose(struct all *a)
 {
@@ -256,7 +280,7 @@ static void choose(struct all *a)
 			continue;
 		a->marks[n] = a->marks[k];
 		for (size_t i = 0; i < a->count; i++)
-			a->members[i].mark_of[n] = a->members[i].mark_of[k];
+			join_member(&a->members[i], k, n, a->marks[n].time_ns);
 		n++;
 	}
 	a->mark_count = n;

@@ -6,6 +6,7 @@
  *   processes/all_members.c one of them: its slots, its clock
  *   processes/all_slots.c   their amounts
  *   processes/all_marks.c   its marks: those that all members have
+ *   processes/all_holders.c which of them hold what
  *   processes/all_samples.c its samples, from which growth is judged
  *   processes/all_frames.c  the session made of them
  *   processes/all_code.c    one numbering of all code
@@ -34,6 +35,7 @@ struct member_mark {
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	uint32_t id;
 	uint64_t epoch, time_ns; /* time: on the clock of All */
+	uint64_t joined_ns;      /* the time of All's mark that it is; 0 = none yet */
 	struct tally totals;
 	bool says, reduced; /* live is known by slot; never will be */
 	/* of a member whose watch is closed: its slots that differ from the mark before; owned */
@@ -78,6 +80,11 @@ struct member {
 	uint32_t placed;
 	size_t to_room;
 	uint64_t placings;
+
+	/* of a file without marks, where its slots are not kept: live amounts by All's slot; owned
+	 */
+	struct mark_change *lives;
+	size_t live_count, lives_room;
 
 	/* all_marks.c */
 	struct member_mark *marks; /* by id, without dropped ones; owned */
@@ -188,6 +195,9 @@ uint32_t all_marks_epoch(const struct all *a, const struct member *me, uint64_t 
 void all_marks_held(struct all *a, size_t k, struct live *held);
 struct tally all_marks_totals(const struct all *a, size_t k, const struct live *held);
 void all_marks_forget(struct member *me);
+
+/* all_holders.c: after all_slots_add() */
+void all_holders_keep(const struct all *a, struct member *me);
 
 /* all_samples.c: take, all_slots_add(), place */
 void all_samples_take(const struct all *a, struct member *me);

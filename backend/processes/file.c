@@ -50,12 +50,13 @@ static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
 	mtw_put(&o, p->inherited_known);
 	mtw_put(&o, p->inherited_live_blocks);
 	mtw_put(&o, p->inherited_live_bytes);
+	mtw_put_string(&o, p->title);
 	return o.full ? 0 : (size_t)(o.at - payload);
 }
 
 static bool write_line(struct processes *p, struct line *l)
 {
-	uint8_t payload[3 * MTW_STRING_MAX + 256];
+	uint8_t payload[4 * MTW_STRING_MAX + 256];
 	size_t len = put_line(l, payload, sizeof payload);
 	uint32_t sum = session_crc(payload, len);
 
@@ -180,6 +181,9 @@ static void take_process(struct processes *p, const uint8_t *payload, size_t len
 	l->p.inherited_known = known && !in.bad; /* an older memtop's ends before */
 	l->p.inherited_live_blocks = l->p.inherited_known ? blocks : 0;
 	l->p.inherited_live_bytes = l->p.inherited_known ? bytes : 0;
+	char *title = in.bad ? NULL : get_string(&in);
+	line_title(l, title && !in.bad ? title : "");
+	free(title);
 }
 
 static void take_tree(struct processes *p, const uint8_t *payload, size_t len)

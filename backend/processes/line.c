@@ -29,6 +29,7 @@ void line_free(struct line *l)
 	if (!l)
 		return;
 	free(l->path);
+	free(l->title);
 	free(l->why);
 	free(l->socket);
 	free(l->samples);
@@ -36,6 +37,12 @@ void line_free(struct line *l)
 		free(l->marks_due[i].name);
 	free(l->marks_due);
 	free(l);
+}
+
+void line_title(struct line *l, const char *title)
+{
+	line_say(&l->title, title);
+	l->p.title = l->title ? l->title : "";
 }
 
 void line_stream(struct line *l, uint32_t stream)

@@ -27,6 +27,8 @@ struct line {
 	uint32_t before;           /* line of its process' previous program; 0 = none */
 	uint32_t record, serial;   /* on the board; BOARD_NONE: not on it (any more) */
 	char *path, *why, *socket; /* owned; NULL = "" or none */
+	char *title;               /* owned; NULL = not known */
+	uint64_t titled_ns;        /* when it was read last; 0 = never */
 	bool path_socket;          /* socket is a path, no abstract name */
 	bool by_pid;               /* socket belongs to another network or root */
 	bool hidden;     /* a failed exec, a fork that only executed: counts only in sums */
@@ -60,6 +62,7 @@ void line_measure(struct line *l, uint64_t now);
 void line_rest(struct line *l); /* it runs no more: no samples, no rates */
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
+void line_title(struct line *l, const char *title);
 void line_free(struct line *l);
 
 #endif

@@ -26,9 +26,12 @@ static const struct process *find_all(struct processes *p)
 	const struct line *first = lines_at(p, 1);
 
 	processes_total(p, &sum);
-	*row = (struct process){
-		.id = PROCESS_ALL, .path = "", .sum = sum.sum, .exact = true, .watch = row->watch
-	};
+	*row = (struct process){ .id = PROCESS_ALL,
+				 .path = "",
+				 .title = "",
+				 .sum = sum.sum,
+				 .exact = true,
+				 .watch = row->watch };
 	snprintf(row->name, sizeof row->name, "All");
 	row->state = sum.running || !first ? PROCESS_RUNNING : first->p.state;
 	row->status = first ? first->p.status : 0;
@@ -322,7 +325,7 @@ struct line *lines_add(struct processes *p, uint32_t parent, uint64_t begin_ns)
 	l->changed_ns = now_ns();
 	l->p.id = (uint32_t)p->count;
 	l->p.parent = above ? parent : 0;
-	l->p.path = "";
+	l->p.path = l->p.title = "";
 	l->p.begin_ns = begin_ns > p->origin_ns ? begin_ns - p->origin_ns : 0;
 	p->ordered = false;
 	p->changed = true;

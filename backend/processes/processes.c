@@ -10,6 +10,7 @@
 #include "processes/lines.h"
 #include "processes/records.h"
 #include "processes/relatives.h"
+#include "processes/titles.h"
 #include "processes/tree_marks.h"
 #include "processes/watches.h"
 
@@ -42,6 +43,7 @@ static void on_poll(void *arg)
 	if (p->board && (shared_board_moved(p->board) || second))
 		records_read(p, second);
 	watches_care(p);
+	titles_look(p, second);
 	tree_marks_go_on(p);
 	if (second)
 		on_second(p, now);

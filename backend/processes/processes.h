@@ -41,7 +41,9 @@ struct process {
 	unsigned depth;      /* 0 = the first */
 	char name[64];       /* "cc1plus"; of a fork without exec its parent's name */
 	const char *path;    /* "" = not known */
-	bool forked;         /* a fork without exec */
+	/* its command line, or the title that it has set, as ps shows them; "" = not known */
+	const char *title;
+	bool forked; /* a fork without exec */
 	enum process_state state;
 	int status;
 	bool status_known;
@@ -66,6 +68,12 @@ struct process {
 	struct watch *watch; /* owned by processes; NULL = a line only */
 };
 
+/* "nginx: worker process", "cc1plus -quiet a.cc": what tells it from others of its name; its name
+ * where no more is known. Returns out. */
+char *process_words(const struct process *p, char *out, size_t size);
+/* Now, of one that runs on this machine: "do_wait", where the kernel says that it waits; "" = it
+ * does not, or nobody can say. */
+const char *processes_waits(const struct processes *p, uint32_t id);
 /* Of live_*, what it inherited: as it is known now, else as it was at the fork. */
 uint64_t process_inherited(const struct process *p);
 /* bytes since its start or fork */
@@ -146,6 +154,14 @@ void processes_total(const struct processes *p, struct processes_sum *sum);
 uint64_t processes_time_ns(const struct processes *p);
 /* processes that found no room on the board */
 uint64_t processes_missed(const struct processes *p);
+/* Of PROCESS_ALL's session: which processes hold live blocks of these slots; heaviest first. The
+ * caller frees *list. */
+struct process_held {
+	uint32_t id; /* 0: those without call paths together */
+	uint64_t blocks, bytes;
+};
+size_t processes_holding(const struct processes *p, const uint32_t *slots, size_t count,
+			 struct process_held **list);
 /* Another process that grows faster than this one, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
 /* now, as begin_ns counts; of a file: where it ends */

@@ -87,6 +87,11 @@ pid_t relatives_pid(const struct processes *p, struct line *l)
 	return pid_of(l);
 }
 
+pid_t relatives_running_pid(const struct processes *p, struct line *l)
+{
+	return is_running(p, l) ? pid_of(l) : 0;
+}
+
 /* In another pid namespace the pid proves nothing, but the socket does. */
 static bool is_linked(const struct processes *p, const struct line *l)
 {

@@ -13,4 +13,7 @@ void relatives_look_alive(struct processes *p);
 /* Its pid here, where the board has that of its own namespace: looks for it below its parent. */
 pid_t relatives_pid(const struct processes *p, struct line *l);
 
+/* Its pid in /proc, if it is there and runs; 0. */
+pid_t relatives_running_pid(const struct processes *p, struct line *l);
+
 #endif

@@ -7,6 +7,7 @@
  *   processes/records.c    turns records of the board into lines
  *   processes/watches.c    opens a watch for each process that matters; its figures go to the line
  *   processes/tree_marks.c sets a mark in each process, also where the link is still to come
+ *   processes/titles.c     command lines and titles
  *   processes/file.c       writes lines to a session file's table and reads them back
  *   processes/relatives.c  lines from /proc, for a target that memtop did not start; checks which
  *                          processes still run
@@ -51,6 +52,7 @@ struct processes {
 	char *unmarked; /* which processes lack which marks, owned; NULL = none */
 	size_t unmarked_count;
 	uint64_t file_ns, file_missed; /* its end; its value of processes_missed() */
+	size_t titles_seen;            /* lines that were looked at once */
 	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
 	uint64_t second_ns;            /* when the last full look was */

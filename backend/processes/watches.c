@@ -61,9 +61,22 @@ static void take_inherited(struct line *l, const struct model *m)
 	l->p.inherited_live_blocks = live_blocks(&t);
 }
 
+static void take_arguments(struct line *l, const struct program *g)
+{
+	char title[1024] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < g->arg_count && len < sizeof title; i++)
+		len += (size_t)snprintf(title + len, sizeof title - len, "%s%s", i ? " " : "",
+					g->args[i]);
+	line_title(l, title);
+}
+
 static void take_program(struct line *l, const struct program *g)
 {
 	take_fork(l, g);
+	if (!*l->p.title)
+		take_arguments(l, g);
 	if (!l->p.pid)
 		l->p.pid = (int)g->pid;
 	if (strcmp(l->p.path, g->exe)) {
@@ -381,4 +394,11 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 	if (l && l->p.watch)
 		l->given = true;
 	return l ? l->p.watch : NULL;
+}
+
+size_t processes_holding(const struct processes *p, const uint32_t *slots, size_t count,
+			 struct process_held **list)
+{
+	*list = NULL;
+	return p->all ? all_held_by(p->all, slots, count, list) : 0;
 }

@@ -338,8 +338,9 @@ enum mtw_type {
 	 * freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at
 	 * its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
 	 * fork), s name, s path, s why (no figures, or no stream), v known (1: HELLO's first_epoch
-	 * tells the next two), v blocks, v bytes of the inherited ones that are live. An older
-	 * memtop ends the frame before known */
+	 * tells the next two), v blocks, v bytes of the inherited ones that are live. s title (its
+	 * command line, or the title that it has set; "" = not known). An older memtop ends the
+	 * frame before known, or before title */
 	/* the five below are in key frames (session.h) alone: what a reader of all frames up to
 	 * there would have derived from them */
 	MTW_S_KEY = 137,

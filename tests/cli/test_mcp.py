@@ -62,6 +62,23 @@ class Client:
         assert self.process.stdout.read() == b""
 
 
+@mostly_waits
+def t_all_processes_of_a_session():
+    """process all: the sums of the tree, as report --process all has them; of one process there is no All."""
+    target = f"{BUILD}/tests/targets/s_phases"
+    session = recorded("/bin/sh", "-c", f"{target} & {target}; wait", path=temporary_folder() + "/tree.mtop")
+    all_of = json.loads(memtop("report", "--process", "all", "--format", "json", session).stdout)
+    c = Client()
+    start_up(c)
+    r = json.loads(c.call("report", target=session, process="all", format="json"))
+    assert r["totals"] == all_of["totals"] and r["libraries"] == all_of["libraries"], (r["totals"], all_of["totals"])
+    assert c.call("owners", target=session, process="all") != c.call("owners", target=session)
+    assert "EXITED (status 0)" in c.call("verdict", target=session, process="all")
+    alone = recorded(target, path=temporary_folder() + "/alone.mtop")
+    assert "only one process" in c.call("verdict", failed=True, target=alone, process="all")
+    c.end()
+
+
 def start_up(client, version="2025-06-18"):
     result = client.ask("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}})
     client.send('{"jsonrpc":"2.0","method":"notifications/initialized"}')

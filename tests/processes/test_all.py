@@ -209,6 +209,16 @@ def t_the_same_code_is_one_row():
 
 
 @mostly_waits
+def t_the_table_has_command_lines():
+    session = recorded("/bin/sh", "-c", "sleep 1.2 & sleep 1.3; wait")
+    titles = [p["title"] for p in all_of(session)["processes"]]
+    assert sorted(titles) == ["/bin/sh -c sleep 1.2 & sleep 1.3; wait", "sleep 1.2", "sleep 1.3"], titles
+    text = memtop("report", session).stdout
+    for n in ("1.2", "1.3"):
+        assert re.search(rf" sleep \[\d+\](\s+\(below\))?\s+{n}$", text, re.M), text
+
+
+@mostly_waits
 def t_every_format_writes_it():
     session = recorded(compiled(FORKS), "2", "0")
     folder = os.path.dirname(session)

@@ -68,7 +68,7 @@ def t_all_of_a_tree_that_runs():
         t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
         end("parent")
         t.keys("P")
-        t.wait_for(re.compile(r"^>? +10\.5M .* running +All  \(shown\)$(.|\n)* exited 0 +prog$", re.M))
+        t.wait_for(re.compile(r"^>? +10\.5M .* running +All  \(shown\)$(.|\n)* exited 0 +prog\b", re.M))
         t.keys("P")
         t.wait_for(re.compile(r" 9\.5M .*early < main.*\n.* 976\.\dK .*late < main"))
         end("second")
@@ -156,6 +156,7 @@ def t_marks_of_all():
         tell("end")
         t.wait_for((re.compile(r"EXITED 0"), re.compile(r" 4\.8M +0 +\+4\.8M .* after"),
                     re.compile(r" 0   976\.6K   -976\.6K .* late")))
+        time.sleep(2.5)  # last words of processes that ended begin All anew, and end a journey
         t.prompt("at base", ":")
         t.wait_for(re.compile(r"Live 11\.4M"))
 
@@ -172,7 +173,7 @@ def t_where_the_program_only_starts_others_all_are_shown():
                     "sh only starts others: this is all of them.  P lists each"))
         t.wait_for(re.compile(r"prog \[\d+\] holds most: 9\.5M; P$", re.M))
         t.keys("P")
-        t.wait_for(re.compile(r"^> +9\.5M .* prog$", re.M))
+        t.wait_for(re.compile(r"^> +9\.5M .* prog\b", re.M))
         for name in ("grow", "end"):
             with open(os.path.join(folder, name), "w", encoding="ascii"):
                 pass
@@ -207,6 +208,30 @@ int main(void)
 	return kept && fork_number < 0;
 }
 """
+
+
+@mostly_waits
+def t_processes_are_told_apart():
+    """By their command lines in the list; and the page of a row says which of them hold it, and how much."""
+    folder = temporary_folder()
+    with Terminal([MEMTOP, "run", "sh", "-c", f"{compiled(GROWS)} {folder} one two; sleep 99; true"], 180, 30) as t:
+        t.wait_for((re.compile(r"^ memtop  All of sh \[\d+\]"), re.compile(r" 1\.9M .*late < main")))
+        t.keys("P")
+        t.wait_for((re.compile(rf" running .* prog +{folder} one two$", re.M),
+                    re.compile(rf" running .* prog  \(fork\) +{folder} one two$", re.M)))
+        t.wait_for(re.compile(rf"─ prog {folder} one two  running \(waits in \w+\) ─"))
+        t.keys("P", "2", "Home", "v")
+        t.wait_for(re.compile(r"^ Held by 1 process$", re.M))
+        t.keys("q")
+        t.prompt("late", "/")
+        t.keys("v")
+        t.wait_for(re.compile(rf"^ Held by 2 processes\n +976\.6K in 1 block +\d+  prog {folder} one two\n"
+                              rf" +976\.6K in 1 block +\d+  prog {folder} one two$", re.M))
+        for name in ("grow", "end"):
+            with open(os.path.join(folder, name), "w", encoding="ascii"):
+                pass
+        t.keys("q", "P")
+        t.wait_for(re.compile(r" running .* sleep +99$", re.M))
 
 
 @mostly_waits

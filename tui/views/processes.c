@@ -147,11 +147,20 @@ static void fold_cell(const struct process_row *r, struct cell c)
 	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
 }
 
+/* "worker process" of nginx, "-quiet a.cc" of cc1plus. */
+static const char *words_after_name(const struct process *p, char words[256])
+{
+	const char *rest = process_words(p, words, 256) + strlen(p->name);
+
+	return rest + strspn(rest, ": ");
+}
+
 static void name_cell(const struct line *l, struct cell c)
 {
 	const struct ui *ui = ((const struct view *)l->view)->ui;
 	const struct process_row *r = l->row;
 	const struct process *now = r->folded ? NULL : processes_find(ui->processes, r->p.id);
+	char words[256];
 	bool shown = r->p.id == ui->others.shown,
 	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
 
@@ -164,15 +173,16 @@ static void name_cell(const struct line *l, struct cell c)
 		fold_cell(r, c);
 		return;
 	}
-	int used = draw_clip(c.a, c.y, c.x + 2, c.w - 2, process_runs(&r->p) ? ROLE_NAME : ROLE_DIM,
-			     CLIP_END, r->p.name) +
-		   2;
+	enum role role = process_runs(&r->p) ? ROLE_NAME : ROLE_DIM;
+	int used = draw_clip(c.a, c.y, c.x + 2, c.w - 2, role, CLIP_END, r->p.name) + 2;
 	if (shown)
-		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_MARK, CLIP_END, "  (shown)");
+		used += draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_MARK, CLIP_END,
+				  "  (shown)");
 	else if (r->p.forked)
-		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_DIM, CLIP_END, "  (fork)");
-	else if (reason && c.w - used > 4)
-		draw_clip(c.a, c.y, c.x + used + 2, c.w - used - 2, ROLE_DIM, CLIP_END, now->why);
+		used += draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_DIM, CLIP_END, "  (fork)");
+	const char *rest = reason ? now->why : now ? words_after_name(now, words) : "";
+	if (*rest && c.w - used > 4)
+		draw_clip(c.a, c.y, c.x + used + 2, c.w - used - 2, ROLE_DIM, CLIP_END, rest);
 }
 
 static uint64_t ran_ns(const struct ui *ui, const struct process *p)
@@ -307,7 +317,7 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	const struct ui *ui = g->t.v.ui;
 	const struct process_row *r = selected(g);
 	const struct process *now = r && !r->folded ? processes_find(ui->processes, r->p.id) : NULL;
-	char title[400], state[32];
+	char title[400], state[32], words[256];
 
 	if (!now) {
 		draw_rule(s, 0, ROLE_BORDER, "");
@@ -316,8 +326,10 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 			    : "Enter lists other programs that can be watched.");
 		return;
 	}
-	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name,
-		 process_state_words(&r->p, state), now->path ? now->path : "");
+	const char *waits = processes_waits(ui->processes, r->p.id);
+	snprintf(title, sizeof title, "%.255s  %s%s%s%s", process_words(now, words, sizeof words),
+		 process_state_words(&r->p, state), *waits ? " (waits in " : "", waits,
+		 *waits ? ")" : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
 	/* The row's own figures: newer ones would contradict the row. */
 	int y = 1 + draw_figures(ui, &r->p, s, 1);

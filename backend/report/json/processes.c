@@ -50,6 +50,7 @@ struct json_t *report_process_json(const struct process *p)
 	set(o, "pid", p->pid ? json_integer(p->pid) : json_null());
 	set(o, "name", word(p->name));
 	set(o, "exe", *p->path ? word(p->path) : json_null());
+	set(o, "title", *p->title ? word(p->title) : json_null());
 	set(o, "forked", json_boolean(p->forked));
 	set(o, "state", json_string(states[p->state]));
 	set(o, "status",

@@ -93,6 +93,23 @@ static void put_state(const struct process *p, char *text, size_t size)
 			 p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");
 }
 
+#define WORDS 32 /* columns: the row stays on one line of 80 with most names */
+
+/* What its command line or title says beside its name. */
+static void put_words(const struct process *p, FILE *out)
+{
+	char words[512], brief[WORDS + 4];
+	const char *rest = process_words(p, words, sizeof words) + strlen(p->name);
+
+	rest += strspn(rest, ": ");
+	if (!*rest)
+		return;
+	snprintf(brief, sizeof brief, "%.*s%s", (int)(strlen(rest) > WORDS ? WORDS - 3 : WORDS),
+		 rest, strlen(rest) > WORDS ? "..." : "");
+	fputs("  ", out);
+	page_put(out, brief);
+}
+
 static void put_row(const struct tree_row *r, uint32_t shown, struct listing *t)
 {
 	char n[FORMAT_NUMBER], state[32];
@@ -119,6 +136,8 @@ static void put_row(const struct tree_row *r, uint32_t shown, struct listing *t)
 	if (r->p->why) {
 		fputs("  ", out);
 		page_put(out, r->p->why);
+	} else if (r->count == 1) {
+		put_words(r->p, out);
 	}
 }
 

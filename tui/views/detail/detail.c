@@ -152,6 +152,32 @@ static void collect(struct detail *d)
 	d->slots_marks = model_marks_generation(m);
 }
 
+#define HOLDERS_SHOWN 12u
+
+/* Of all processes, which hold how much of it. */
+static void add_holders(struct detail *d)
+{
+	const struct processes *p = d->p.v.ui->processes;
+	struct process_held *list;
+	size_t n = processes_holding(p, d->slots, d->slot_count, &list);
+	char bytes[32], blocks[TEXT_BLOCKS], words[256];
+
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Held by %zu process%s%s", n, n == 1 ? "" : "es",
+		 d->slots_whole ? "" : " (of the first slots alone)");
+	for (size_t i = 0; i < n && i < HOLDERS_SHOWN; i++) {
+		const struct process *one = processes_find(p, list[i].id);
+		page_add(&d->p, ROLE_NORMAL, "  %8s in %-12s %7d  %s",
+			 text_bytes(bytes, list[i].bytes), text_blocks(blocks, list[i].blocks),
+			 one ? one->pid : 0,
+			 one ? process_words(one, words, sizeof words)
+			     : "those without call paths");
+	}
+	if (n > HOLDERS_SHOWN)
+		page_add(&d->p, ROLE_DIM, "  %zu more", n - HOLDERS_SHOWN);
+	free(list);
+}
+
 static void ask_for_ages(struct detail *d)
 {
 	struct ui *ui = d->p.v.ui;
@@ -180,8 +206,10 @@ static void refresh(struct view *v, bool resort)
 	add_stack(d);
 	if (v->ui->compared)
 		return; /* of which no block's age, size or thread is known */
-	if (d->slots_marks != model_marks_generation(v->ui->shown.model))
+	if (d->slots_marks != model_marks_generation(v->ui->shown.model) || ui_of_all(v->ui))
 		collect(d);
+	if (ui_of_all(v->ui) && !v->ui->shown.figures.past)
+		add_holders(d);
 	detail_survival(d);
 	if (v->ui->shown.figures.past || (!d->scanning && figures_over(&v->ui->shown.figures))) {
 		detail_looked(d);

@@ -99,3 +99,31 @@ TEST(a_frozen_process_grows_nearly_as_fast_as_before)
 	CHECK(c.l.p.growth > 56000 && c.l.p.growth < 60001);
 	line_rest(&c.l);
 }
+
+/* What tells it from others of its name. */
+TEST(words_of_a_process)
+{
+	static const struct {
+		const char *name, *title, *words;
+	} cases[] = {
+		{ "make", "", "make" },
+		{ "make", "make", "make" },
+		{ "make", "/usr/bin/make", "make" },
+		{ "cc1plus", "/usr/lib/gcc/cc1plus -quiet a.cc", "cc1plus -quiet a.cc" },
+		{ "cc1plus", "cc1plus -quiet a.cc", "cc1plus -quiet a.cc" },
+		{ "nginx", "nginx: worker process", "nginx: worker process" },
+		{ "postgres", "postgres: app 10.1.2.3 idle", "postgres: app 10.1.2.3 idle" },
+		{ "python3", "/usr/bin/python3 serve.py 80", "python3 serve.py 80" },
+		{ "sleep", "sleeper 1", "sleep 1" },
+		{ "", "x y", " y" },
+	};
+	char out[64];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct process p = { .title = cases[i].title };
+		snprintf(p.name, sizeof p.name, "%s", cases[i].name);
+		CHECK_STR(process_words(&p, out, sizeof out), cases[i].words);
+	}
+	struct process p = { .name = "cc1plus", .title = "cc1plus -quiet a.cc" };
+	CHECK_STR(process_words(&p, out, 10), "cc1plus -");
+}
