@@ -181,22 +181,6 @@ int maker_take(struct model *m, struct err *err)
 	return worker_busy(s->worker) ? 0 : say_failure(s, err);
 }
 
-int maker_put(struct model *m, const struct heap_event *e, struct err *err)
-{
-	struct maker *s = m->maker;
-
-	heap_put(&s->coming, e);
-	if (!s->worker && s->coming.count >= BATCH)
-		return maker_take(m, err);
-	if (s->worker && s->coming.count >= MANY &&
-	    (s->coming.count >= MOST || !worker_busy(s->worker))) {
-		take_made(m); /* waits: a machine without time for it is no reason to grow */
-		give(s);
-		worker_begin(s->worker, absorb, s);
-	}
-	return 0;
-}
-
 bool maker_idle(struct model *m)
 {
 	if (worker_busy(m->maker->worker))
@@ -244,6 +228,7 @@ static void make_at_once(struct model *m)
 
 static void begin_to_make(struct model *m)
 {
+	m->maker->wanted = false;
 	give(m->maker);
 	ask_for_heap(m);
 	worker_begin(m->maker->worker, make, m->maker);
@@ -369,10 +354,37 @@ struct heap *model_heap(const struct model *of)
 		make_at_once(m);
 		return s->heap;
 	}
-	if (worker_busy(s->worker))
+	if ((s->wanted = worker_busy(s->worker)))
 		return s->heap;
 	take_made(m);
 	if (!stands(m) && is_due(m))
 		begin_to_make(m);
 	return s->heap;
+}
+
+/* A snapshot that somebody waits for comes before work without one, or a busy thread has none. */
+static void begin_job(struct model *m)
+{
+	struct maker *s = m->maker;
+
+	take_made(m);
+	if (s->wanted && !m->tick.bulk.merge && is_due(m)) {
+		begin_to_make(m);
+	} else {
+		give(s);
+		worker_begin(s->worker, absorb, s);
+	}
+}
+
+int maker_put(struct model *m, const struct heap_event *e, struct err *err)
+{
+	struct maker *s = m->maker;
+
+	heap_put(&s->coming, e);
+	if (!s->worker && s->coming.count >= BATCH)
+		return maker_take(m, err);
+	if (s->worker && s->coming.count >= MANY &&
+	    (s->coming.count >= MOST || !worker_busy(s->worker)))
+		begin_job(m); /* waits: a machine without time for it is no reason to grow */
+	return 0;
 }

@@ -44,6 +44,7 @@ struct maker {
 	uint64_t awaited; /* model_awaited() */
 	bool complete, based;
 	bool paced;                /* model_set_paced() */
+	bool wanted;               /* somebody looked while the worker was busy */
 	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */
 };
 

@@ -239,8 +239,7 @@ TEST(a_contradiction_is_told_by_a_later_event)
 
 static void be_slow(void *arg)
 {
-	(void)arg;
-	usleep(2000000);
+	usleep(*(const useconds_t *)arg);
 }
 
 /* A machine has no time for the thread: what waits for it does not grow without end. */
@@ -259,7 +258,8 @@ TEST(what_waits_for_the_thread_is_bounded)
 	be_due(m);
 	while (!m->maker->worker || m->maker->ticks != model_ticks(m))
 		model_heap(m);
-	worker_begin(m->maker->worker, be_slow, NULL);
+	static useconds_t long_us = 2000000;
+	worker_begin(m->maker->worker, be_slow, &long_us);
 	for (uint64_t i = 1; i <= EVENTS; i++)
 		made_counts(m, 1, i, i, 0, 0);
 	CHECK(m->maker->coming.count < EVENTS);
@@ -267,6 +267,37 @@ TEST(what_waits_for_the_thread_is_bounded)
 	for (be_due(m); m->maker->ticks != model_ticks(m);)
 		model_heap(m);
 	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_blocks, EVENTS);
+	end(p);
+	free(p);
+}
+
+/* Under load the thread always has something to take: who looked meanwhile still gets a snapshot.
+ */
+TEST(who_looked_at_a_busy_thread_gets_a_snapshot)
+{
+	static useconds_t short_us = 100000;
+	struct pair *p = calloc(1, sizeof *p);
+
+	begin(p);
+	struct model *m = p->of[0];
+	made_node(m, 1, 0, 0, 1);
+	made_slot(m, 1, 1, 0);
+	made_tick(m, p->now += TICK, 0);
+	model_heap(m);
+	made_tick(m, p->now += TICK, 0);
+	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
+		model_heap(m);
+	worker_begin(m->maker->worker, be_slow, &short_us);
+	made_tick(m, p->now += TICK, 0);
+	be_due(m);
+	model_heap(m); /* not now */
+	while (worker_busy(m->maker->worker))
+		usleep(1000);
+	for (uint64_t i = 1; i <= 70000; i++)
+		made_counts(m, 1, i, i, 0, 0);
+	while (worker_busy(m->maker->worker))
+		usleep(1000);
+	CHECK(m->maker->made != NULL);
 	end(p);
 	free(p);
 }
