@@ -230,7 +230,7 @@ def t_a_file_of_a_leak_gets_its_verdict():
 @test
 def t_the_past_does_not_wait_until_a_file_is_read():
     folder = temporary_folder()
-    many = f"exec {BUILD}/tests/targets/s_paths 15 hold < <(exec sleep 60)"  # so many paths that a stop takes long
+    many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 60)"  # so many paths that a stop takes long
     with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
         t.wait_for(re.compile(r"s_paths.*LIVE 0:(00:0[6-9]|00:[1-5]|0[1-9])"), 30)
         t.keys("Q")
