@@ -46,7 +46,9 @@ int tick_counters(struct model *m, uint64_t before_ns, uint64_t now_ns, const st
 			return -1;
 	}
 	m->mid_tick = false;
-	return maker_put(m, &(struct heap_event){ .type = HEAP_TICK, .on = rated }, err);
+	if (maker_put(m, &(struct heap_event){ .type = HEAP_TICK, .on = rated }, err))
+		return -1;
+	return maker_take(m, err); /* it may be the last: what was inherited is as of it */
 }
 
 void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct totals *totals,
