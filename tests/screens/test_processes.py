@@ -38,7 +38,7 @@ if __name__ == "__main__":
 
 
 # A row of the list: it has lived for two seconds.
-MATTERS = re.compile(r" ([2-9]|\d\d)(\.\d)? s +python3$", re.M)
+MATTERS = re.compile(r" ([2-9]|\d\d)(\.\d)? s +python3\b", re.M)
 
 
 LIST = re.compile(r"LIVE .* PROCESS")
@@ -346,7 +346,7 @@ def t_the_selection_stays_with_a_process_that_is_folded():
         open_list(t)
         cat = re.compile(r" (\d+) running .* cat\b", re.M)
         first = t.wait_for((cat, lambda lines: len(cat.findall("\n".join(lines))) == 3,
-                            *(re.compile(rf" {name}$", re.M) for name in ("python3", "true", "echo")))).group(1)
+                            *(re.compile(rf" {name}\b", re.M) for name in ("python3", "true", "echo")))).group(1)
         with open(f"/proc/{first}/cmdline", encoding="ascii") as f:
             waits_for = f.read().split("\0")[1]
         t.prompt(first, "/")
@@ -404,7 +404,7 @@ def t_what_cannot_be_followed_is_named_with_the_reason():
         t.wait_for("+1: P lists")
         open_list(t)
         # sorted: End leads to the row that is then the last, and stays with it
-        t.wait_for(re.compile(r" running .* python3\n.*not followed .* contain  statically linked"))
+        t.wait_for(re.compile(r" running .* python3\b.*\n.*not followed .* contain  statically linked"))
         t.keys("End")
         t.wait_for((lambda lines: "contain" in (selected(lines) or ""),
                     re.compile(r"^ statically linked: no agent can be preloaded into it", re.M)))
@@ -439,7 +439,7 @@ def t_every_size_names_each_process_and_what_it_holds():
         open_list(t)
         for width, height in ((40, 10), (80, 24), (200, 60), (120, 36)):
             t.resize(width, height)
-            t.wait_for((re.compile(r"1\d\.\dM .*python3$", re.M), re.compile(r"^( All:)? 1\d\.\dM live, 2 run of 2", re.M),
+            t.wait_for((re.compile(r"1\d\.\dM .*python3\b", re.M), re.compile(r"^( All:)? 1\d\.\dM live, 2 run of 2", re.M),
                         lambda lines, width=width: len(lines[0]) <= width and "sh" in lines[0]), what=f"{width}x{height}")
     for options, env in ((("--ascii",), {}), ((), {"NO_COLOR": "1"})):
         t, _ = shell(folder(), size=(80, 24), options=options, env=env)
@@ -456,12 +456,12 @@ def t_the_mouse_opens_the_list_and_a_row():
     with t:
         t.wait_for("holds more")
         t.mouse(t.lines()[1].index("holds more"), 1)
-        t.wait_for(re.compile(r"sh  \(shown\)$", re.M))
-        line = next(i for i, x in enumerate(t.lines()) if x.endswith("sh  (shown)"))
+        t.wait_for(re.compile(r"sh  \(shown\)", re.M))
+        line = next(i for i, x in enumerate(t.lines()) if "sh  (shown)" in x)
         t.mouse(60, line)
-        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith("sh  (shown)"))
+        t.wait_for(lambda lines: selected(lines) and "sh  (shown)" in selected(lines))
         t.mouse(60, line + 1)
-        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith("python3"))
+        t.wait_for(lambda lines: selected(lines) and re.search(r" s +python3\b", selected(lines)))
         t.mouse(60, line + 1)
         is_shown(t, "python3")
 
@@ -483,7 +483,7 @@ def t_a_recorded_tree_opens_with_all_its_processes():
     with Terminal([MEMTOP, "open", "--process", "sh", path], 80, 24) as t:
         is_shown(t, "sh")
         open_list(t)
-        t.wait_for(re.compile(r"sh  \(shown\)$", re.M))
+        t.wait_for(re.compile(r"sh  \(shown\)", re.M))
 
 
 # Two forks inherit 8 MB; they allocate 3 and 4 MB, and the first frees 2 MB of the inherited
@@ -573,7 +573,7 @@ def t_without_following_there_is_one_process():
     with t:
         t.wait_for(f"sh [{pid}]")
         open_list(t)
-        t.wait_for("1 run of 1", without="python3")
+        t.wait_for("1 run of 1", without=re.compile(r" s +python3"))
 
 
 if __name__ == "__main__":
