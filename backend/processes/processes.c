@@ -195,6 +195,9 @@ int processes_end(struct processes *p, struct err *err)
 	if (p->board)
 		records_read(p, true);
 	watches_care(p);
+	/* The last looks run the loop: no watch is closed in the midst of its own. */
+	loop_remove(p->timer);
+	p->timer = NULL;
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
 		struct watch *w = l ? l->p.watch : NULL;
