@@ -195,7 +195,7 @@ int processes_end(struct processes *p, struct err *err)
 	if (p->board)
 		records_read(p, true);
 	watches_care(p);
-	/* The last looks run the loop: no watch is closed in the midst of its own. */
+	/* The last looks run the loop: meanwhile no watch is closed, in the midst of its own. */
 	loop_remove(p->timer);
 	p->timer = NULL;
 	for (size_t i = 0; i < p->count; i++) {
@@ -210,6 +210,7 @@ int processes_end(struct processes *p, struct err *err)
 			/* one that runs on, too: nothing more comes */
 			watches_explain(p, l);
 	}
+	p->timer = loop_timer(p->loop, POLL_MS, true, on_poll, p);
 	tree_marks_end(p);
 	file_write(p);
 	return rc;
