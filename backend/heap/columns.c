@@ -252,11 +252,13 @@ void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
 	skeleton_drop(was);
 }
 
+/* NULL: nothing was counted yet, all is 0. */
 static void *copy_of(const void *list, size_t bytes)
 {
-	void *to = xmalloc(bytes);
+	void *to = xcalloc(1, bytes);
 
-	memcpy(to, list, bytes);
+	if (list)
+		memcpy(to, list, bytes);
 	return to;
 }
 

@@ -401,6 +401,15 @@ TEST(another_instant_has_the_same_places)
 	grow(&p, &past, 50, 50); /* and it goes on from there */
 	columns_settle(&past);
 	check_all(&p, &past);
+	struct columns none, begun; /* a program that has not allocated yet */
+	columns_init(&none);
+	columns_init(&begun);
+	columns_settle(&none);
+	columns_settle(&begun);
+	CHECK(columns_adopt(&begun, &none));
+	CHECK(begun.slots->count == 0 && begun.skeleton == none.skeleton);
+	columns_release(&begun);
+	columns_release(&none);
 	columns_init(&other);
 	columns_add_node(&other, 0, 1, 77, false);
 	columns_settle(&other);
