@@ -282,7 +282,7 @@ void asker_ask(struct app *a, bool figures, bool resort)
 	k->resort |= resort;
 	k->figures |= figures;
 	if (k->state == ASKER_MADE)
-		k->state = ASKER_IDLE; /* of before */
+		k->state = ASKER_IDLE; /* what was made is not what is asked for now */
 	if (k->figures && k->state == ASKER_IDLE)
 		take_figures(a); /* what they were taken from may be gone */
 	go_on(a);

@@ -216,7 +216,7 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-static void change(struct tree *t, ui_change_fn *fn, uint32_t id)
+void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id)
 {
 	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
 }
@@ -256,7 +256,7 @@ static void do_inlined(struct ui *ui, uint32_t on)
 /* Its sign shows it at once, the rows below come with the next answer. */
 static unsigned set_open(struct tree *t, struct row *r, bool open)
 {
-	change(t, open ? do_open : do_close, r->id);
+	tree_change(t, open ? do_open : do_close, r->id);
 	r->flags = open ? r->flags | ROW_OPEN : r->flags & ~(unsigned)ROW_OPEN;
 	return VIEW_REFRESH;
 }
@@ -325,7 +325,7 @@ unsigned view_tree_inlined(struct view *v, bool on)
 
 	/* An inlined row merges into its caller: the row above, or below in an inverted tree. */
 	t->instead = !r ? 0 : query_inverted(v->ui->shown.query) ? below : r->parent;
-	change(t, do_inlined, on);
+	tree_change(t, do_inlined, on);
 	status_say(on ? "inlined functions: separate rows"
 		      : "inlined functions: merged into their caller");
 	return VIEW_RESORT | VIEW_ANEW;
@@ -350,7 +350,7 @@ static unsigned close_all(struct tree *t, const struct row *r)
 	t->want.what = TREE_ROWS;
 	for (; r; r = parent_of(t, r))
 		t->instead = r->id;
-	change(t, do_close_all, 0);
+	tree_change(t, do_close_all, 0);
 	return VIEW_REFRESH;
 }
 
@@ -364,7 +364,7 @@ static unsigned row_action(struct tree *t, struct row *r, enum action req)
 	case ACT_TREE_TOGGLE: return toggle(t, r);
 	case ACT_TREE_RIGHT: return go_right(t, r);
 	case ACT_TREE_LEFT: return go_left(t, r);
-	case ACT_TREE_UNFOLD: change(t, do_unfold, r->id); return VIEW_REFRESH;
+	case ACT_TREE_UNFOLD: tree_change(t, do_unfold, r->id); return VIEW_REFRESH;
 	case ACT_TREE_MORE: return set_open(t, r, true);
 	case ACT_TREE_LESS: return close_row(t, r);
 	case ACT_TREE_ALL: want(t, TREE_ALL, r->id); return VIEW_REFRESH;
@@ -392,7 +392,7 @@ static unsigned action(struct view *v, enum action r)
 	case ACT_ZOOM_OUT: return tree_zoom_out(t);
 	case ACT_INVERT:
 		t->want.what = TREE_ROWS;
-		change(t, do_invert, 0);
+		tree_change(t, do_invert, 0);
 		t->zooms = 0;
 		t->tv.list.touched = t->opened = false;
 		return VIEW_RESORT;
@@ -433,7 +433,7 @@ static long search(struct view *v, const char *text, size_t *pending)
 	if (!t->searching)
 		t->before_search = t->count ? t->rows[t->tv.list.at].id : 0;
 	t->searching = *text;
-	change(t, do_search, 0);
+	tree_change(t, do_search, 0);
 	t->want.look = *text;
 	t->hurried = false;
 	*pending = 0;

@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-static void change(struct tree *t, ui_change_fn *fn, uint32_t id)
-{
-	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
-}
-
 static void do_zoom(struct ui *ui, uint32_t id) /* 0 = out one level */
 {
 	query_zoom(ui->shown.query, id);
@@ -25,7 +20,7 @@ static void do_zoom_owner(struct ui *ui, uint32_t module)
 static void zoom_owner(struct tree *t, uint32_t module, const char *name)
 {
 	snprintf(t->owner, sizeof t->owner, "%.60s", name);
-	change(t, do_zoom_owner, module);
+	tree_change(t, do_zoom_owner, module);
 	t->tv.list.touched = false;
 }
 
@@ -34,7 +29,7 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 	if (r->flags & ROW_REST || t->zooms == QUERY_ZOOMS_MAX) {
 		status_error("cannot zoom into this row");
 	} else {
-		change(t, do_zoom, r->id);
+		tree_change(t, do_zoom, r->id);
 		t->zooms++;
 		if (t->crumb_count < CRUMBS_MAX)
 			snprintf(t->crumbs[t->crumb_count++], sizeof *t->crumbs, "%.60s", r->name);
@@ -60,7 +55,7 @@ unsigned tree_zoom_out(struct tree *t)
 		t->zooms--;
 	else
 		t->owner[0] = 0;
-	change(t, do_zoom, 0);
+	tree_change(t, do_zoom, 0);
 	return VIEW_RESORT;
 }
 
@@ -74,7 +69,7 @@ void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
 	struct tree *t = (struct tree *)v;
 
 	for (; t->zooms; t->zooms--) /* the owner's whole memory */
-		change(t, do_zoom, 0);
+		tree_change(t, do_zoom, 0);
 	zoom_owner(t, module, name);
 	t->opened = false;
 }
