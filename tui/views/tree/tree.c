@@ -216,11 +216,6 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id)
-{
-	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
-}
-
 static void do_open(struct ui *ui, uint32_t id)
 {
 	query_open(ui->shown.query, id, true);

@@ -68,7 +68,10 @@ static inline struct row *tree_selected(const struct tree *t) /* NULL = no row *
 {
 	return t->count ? &t->rows[t->tv.list.at] : NULL;
 }
-void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id); /* ui->ops->later() */
+static inline void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id)
+{
+	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
+}
 extern const struct table tree_tables[];
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in so many lines. */
