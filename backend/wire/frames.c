@@ -63,6 +63,11 @@ void frames_value(struct frames *f, uint64_t v)
 	mtw_put(&f->body, v);
 }
 
+void frames_text(struct frames *f, const char *text)
+{
+	mtw_put_string(&f->body, text ? text : "");
+}
+
 static size_t entry_bytes(const struct frames *f)
 {
 	return (size_t)(f->body.at - (f->room + MTW_FRAME_MAX));

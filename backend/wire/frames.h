@@ -37,6 +37,7 @@ void frames_bytes(struct frames *f, const void *bytes, size_t len);
 void frames_entry(struct frames *f, uint64_t id);
 void frames_point(struct frames *f); /* ... of an entry without an id */
 void frames_value(struct frames *f, uint64_t v);
+void frames_text(struct frames *f, const char *text); /* NULL: "" */
 bool frames_full(const struct frames *f);
 void frames_end(struct frames *f, uint64_t type);  /* without entries */
 void frames_list(struct frames *f, uint64_t type); /* with those since the last frame, or none */
