@@ -149,7 +149,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 		-DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='""' -o $@ $(FUZZ_SRC) -lzstd -lpthread
 
 # The thread that makes snapshots, under ThreadSanitizer, in one piece.
-MAKER_SRC := $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c) \
+MAKER_SRC := $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c backend/wire/*.c) \
 	$(addprefix backend/,base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c base/build.c base/worker.c)
 $(UNIT_MAKER): $(B)/%: %.c $(MAKER_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
