@@ -12,22 +12,12 @@
 
 #define AHEAD 16u /* in memory */
 
-void heap_put(struct heap_batch *b, const struct heap_event *e)
+/* What ticks of a busy program need stays, what came at once is given back. */
+static size_t kept(const struct columns *c, size_t slots_each)
 {
-	GROW(b->list, b->room, b->count + 1);
-	b->list[b->count++] = *e;
-}
+	size_t most = columns_slots(c) / slots_each;
 
-void heap_batch_release(struct heap_batch *b)
-{
-	free(b->list);
-	*b = (struct heap_batch){ 0 };
-}
-
-static void expect(const struct columns *c, uint32_t slot)
-{
-	if (slot < c->slots->count)
-		__builtin_prefetch(&c->now[c->place_of[slot]], 1);
+	return most > COLUMNS_KEPT ? most : COLUMNS_KEPT;
 }
 
 void columns_rest(struct columns *c)
@@ -85,7 +75,8 @@ static int take_tick(struct columns *c, const struct heap_event *e)
 		take_grown(c, &c->grown[i], e->on);
 	}
 	c->grown_count = 0;
-	COLUMNS_TRIM(c->grown, c->grown_room);
+	if (c->grown_room > kept(c, 16))
+		COLUMNS_TRIM(c->grown, c->grown_room);
 	return 0;
 }
 
@@ -300,31 +291,47 @@ static int take(struct columns *c, const struct heap_event *e, struct err *err)
 	return 0;
 }
 
-/* Slots lie anywhere in memory. */
-static void look_ahead(const struct columns *c, const struct heap_batch *b, size_t i)
+/* Slots lie anywhere in memory: what an event needs is fetched while those before it are taken. */
+static void fetch_place(const struct columns *c, const struct heap_event *e)
 {
-	const struct heap_event *far = i + AHEAD < b->count ? &b->list[i + AHEAD] : NULL;
-	const struct heap_event *near = i + AHEAD / 2 < b->count ? &b->list[i + AHEAD / 2] : NULL;
 	uint32_t slot;
 
-	if (far && far->type == HEAP_COUNTS &&
-	    (slot = idmap_get(&c->slot_ids, far->id)) < c->slots->count)
+	if (e->type == HEAP_COUNTS && (slot = idmap_get(&c->slot_ids, e->id)) < c->slots->count)
 		__builtin_prefetch(&c->place_of[slot]);
-	if (near && near->type == HEAP_COUNTS)
-		expect(c, idmap_get(&c->slot_ids, near->id));
+}
+
+static void fetch_counters(const struct columns *c, const struct heap_event *e)
+{
+	uint32_t slot;
+
+	if (e->type == HEAP_COUNTS && (slot = idmap_get(&c->slot_ids, e->id)) < c->slots->count)
+		__builtin_prefetch(&c->now[c->place_of[slot]], 1);
+}
+
+static int take_all(struct columns *c, const struct heap_batch *b, struct err *err)
+{
+	struct heap_event list[2 * AHEAD];
+	struct heap_batch_at at = { 0 };
+	size_t read = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		for (; read < b->count && read <= i + AHEAD; read++) {
+			heap_next(b, &at, &list[read % (2 * AHEAD)]);
+			fetch_place(c, &list[read % (2 * AHEAD)]);
+		}
+		if (i + AHEAD / 2 < read)
+			fetch_counters(c, &list[(i + AHEAD / 2) % (2 * AHEAD)]);
+		if (take(c, &list[i % (2 * AHEAD)], err))
+			return -1;
+	}
+	return 0;
 }
 
 int columns_take(struct columns *c, struct heap_batch *b, struct err *err)
 {
-	int rc = 0;
-
 	if (b->count)
 		go_ahead(c);
-	for (size_t i = 0; i < b->count && !rc; i++) {
-		look_ahead(c, b, i);
-		rc = take(c, &b->list[i], err);
-	}
-	b->count = 0;
-	COLUMNS_TRIM(b->list, b->room);
+	int rc = take_all(c, b, err);
+	heap_batch_empty(b, kept(c, 1));
 	return rc;
 }

@@ -35,15 +35,24 @@ struct heap_event {
 	struct tally t;
 };
 
+/* Packed, in varints: a fifth of the memory of the events, which wait by the hundred thousand. */
 struct heap_batch {
-	struct heap_event *list;
-	size_t count, room;
+	uint8_t *bytes;
+	size_t len, room, count;
+	uint32_t last; /* id of the last one */
+};
+struct heap_batch_at { /* where a reader is; { 0 } = before the first */
+	size_t at;
+	uint32_t last;
 };
 
+/* heap/batch.c */
 void heap_put(struct heap_batch *b, const struct heap_event *e);
+bool heap_next(const struct heap_batch *b, struct heap_batch_at *at, struct heap_event *e);
+void heap_batch_empty(struct heap_batch *b, size_t kept); /* of its room so many bytes at most */
+void heap_batch_release(struct heap_batch *b);
 /* Empties it. -1 and *err: the columns have taken what came before. */
 int columns_take(struct columns *c, struct heap_batch *b, struct err *err);
-void heap_batch_release(struct heap_batch *b);
 /* Counters as of the last tick, until the next event. What is made of the columns is made then. */
 void columns_rest(struct columns *c);
 

@@ -79,7 +79,7 @@ struct live *model_live_at(const struct model *m, const struct columns *c, uint3
 static void take_given(struct maker *s)
 {
 	if (s->failed)
-		s->given.count = 0; /* what follows makes no sense */
+		heap_batch_empty(&s->given, 0); /* what follows makes no sense */
 	else
 		s->failed = columns_take(&s->columns, &s->given, &s->err) != 0;
 }
@@ -156,7 +156,7 @@ static int say_failure(struct maker *s, struct err *err)
 	if (!s->failed)
 		return 0;
 	s->failed = false;
-	s->coming.count = 0;
+	heap_batch_empty(&s->coming, 0);
 	*err = s->err;
 	return -1;
 }
