@@ -3,21 +3,19 @@
  * heap.c - makes a snapshot: one pass over the slots for the sums, one more with a base.
  */
 #include "heap/heap.h"
-#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Its sums are not made yet. */
-static struct sums *new_room(uint32_t stacks)
+/* Its sums are not made yet. estimates NULL: there are none yet. */
+static struct sums *new_room(uint32_t stacks, uint64_t *estimates)
 {
 	struct sums *s = xcalloc(1, sizeof *s);
 
 	atomic_init(&s->users, 1);
 	s->stacks = stacks;
-	s->sum = room_take((stacks + 1ul) * sizeof *s->sum);
-	s->estimate_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
+	s->estimate_bits = estimates ? estimates : xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
 	s->estimates_before = xmalloc((stacks / 64 + 1ul) * sizeof(uint32_t));
 	return s;
 }
@@ -34,20 +32,27 @@ static void count_estimates(struct sums *s)
 
 static struct sums *new_sums(const struct columns *c)
 {
-	struct sums *s = new_room(c->skeleton->stacks);
-	struct tally sum = { 0 };
+	struct sums *s = new_room(c->skeleton->stacks, NULL);
+	struct running_pen pen;
 
+	running_begin(&pen, &s->sum, s->stacks);
 	for (uint32_t k = 0; k < s->stacks; k++) {
-		s->sum[k] = sum;
+		struct quad own = { { 0 } };
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
-			tally_add(&sum, &c->now[i]);
+			quad_add(&own, quad_of_tally(&c->now[i]));
 			if (bit_of(c->weighed_bits, i))
 				s->estimate_bits[k / 64] |= 1ull << k % 64;
 		}
+		running_put(&pen, own);
 	}
-	s->sum[s->stacks] = sum;
+	running_end(&pen);
 	count_estimates(s);
 	return s;
+}
+
+static struct quad quad_of_change(const struct change *c)
+{
+	return (struct quad){ { c->born_blocks, c->born_bytes, c->gone_blocks, c->gone_bytes } };
 }
 
 static void add_change(struct change *sum, struct live was, struct live is)
@@ -62,24 +67,24 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 {
 	uint32_t stacks = c->skeleton->stacks;
 	struct changes *s = xcalloc(1, sizeof *s);
-	struct change sum = { 0 };
+	struct running_pen pen;
 
 	atomic_init(&s->users, 1);
-	s->stacks = stacks;
-	s->sum = room_take((stacks + 1ul) * sizeof *s->sum);
+	running_begin(&pen, &s->sum, stacks);
 	s->held_bits = xcalloc(stacks / 64 + 1ul, sizeof(uint64_t));
 	for (uint32_t k = 0; k < stacks; k++) {
-		s->sum[k] = sum;
+		struct change own = { 0 };
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
 			struct live now = { live_blocks(&c->now[i]), live_bytes(&c->now[i]) };
 			struct live was = base->from ? base->from[i] : (struct live){ 0 };
 
-			add_change(&sum, was, base->until ? base->until[i] : now);
+			add_change(&own, was, base->until ? base->until[i] : now);
 			if (was.blocks | was.bytes)
 				s->held_bits[k / 64] |= 1ull << k % 64;
 		}
+		running_put(&pen, quad_of_change(&own));
 	}
-	s->sum[stacks] = sum;
+	running_end(&pen);
 	return s;
 }
 
@@ -89,16 +94,17 @@ static struct heap_rates *new_rates(const struct columns *c)
 
 	if (!c->rated || !c->rate)
 		return NULL;
-	struct heap_rates *r = heap_rates_new(stacks, c->rated < stacks ? c->rated : stacks);
+	struct rates_pen pen;
+	heap_rates_begin(&pen, stacks, c->rated < stacks ? c->rated : stacks);
 	for (uint32_t i = 0; i <= c->slots->count / 64; i++)
 		for (uint64_t left = c->rated_bits[i]; left; left &= left - 1) {
 			uint32_t at = i * 64 + (uint32_t)__builtin_ctzll(left);
 
 			while (c->first[k + 1] <= at)
 				k++;
-			heap_rates_put(r, k, &c->rate[at].sum);
+			heap_rates_put(&pen, k, &c->rate[at].sum);
 		}
-	return heap_rates_end(r, stacks);
+	return heap_rates_end(&pen);
 }
 
 struct heap *heap_new(const struct columns *c, const struct base *base)
@@ -114,28 +120,20 @@ struct heap *heap_new(const struct columns *c, const struct base *base)
 	return h;
 }
 
-struct heap *heap_empty(struct skeleton *s)
+struct heap *heap_of(struct skeleton *s, const struct tally *own, uint64_t *estimates)
 {
 	struct heap *h = xcalloc(1, sizeof *h);
+	struct running_pen pen;
 
 	atomic_init(&h->users, 1);
 	h->skeleton = skeleton_hold(s);
-	h->sums = new_room(s->stacks);
-	memset(h->sums->sum, 0, (s->stacks + 1ul) * sizeof *h->sums->sum);
-	return h;
-}
-
-void heap_add_up(struct heap *h)
-{
-	struct tally sum = { 0 };
-
-	for (uint32_t k = 0; k <= h->sums->stacks; k++) {
-		struct tally own = h->sums->sum[k];
-
-		h->sums->sum[k] = sum;
-		tally_add(&sum, &own);
-	}
+	h->sums = new_room(s->stacks, estimates);
+	running_begin(&pen, &h->sums->sum, s->stacks);
+	for (uint32_t k = 0; k < s->stacks; k++)
+		running_put(&pen, quad_of_tally(&own[k]));
+	running_end(&pen);
 	count_estimates(h->sums);
+	return h;
 }
 
 struct heap *heap_hold(struct heap *h)
@@ -151,13 +149,13 @@ void heap_drop(struct heap *h)
 	skeleton_drop(h->skeleton);
 	slots_drop(h->slots);
 	if (users_drop(&h->sums->users)) {
-		room_give(h->sums->sum);
+		running_release(&h->sums->sum);
 		free(h->sums->estimate_bits);
 		free(h->sums->estimates_before);
 		free(h->sums);
 	}
 	if (h->changes && users_drop(&h->changes->users)) {
-		room_give(h->changes->sum);
+		running_release(&h->changes->sum);
 		free(h->changes->held_bits);
 		free(h->changes);
 	}
@@ -177,8 +175,8 @@ static bool is_stack(const struct heap *h, uint32_t node)
 
 struct tally heap_incl(const struct heap *h, uint32_t node)
 {
-	return tally_sub(&h->sums->sum[skeleton_last(h->skeleton, node)],
-			 &h->sums->sum[skeleton_first(h->skeleton, node)]);
+	return heap_of_stacks(h, skeleton_first(h->skeleton, node),
+			      skeleton_last(h->skeleton, node));
 }
 
 struct tally heap_self(const struct heap *h, uint32_t node)
@@ -187,18 +185,12 @@ struct tally heap_self(const struct heap *h, uint32_t node)
 				 : (struct tally){ 0 };
 }
 
-/* How many bits before k are set; before: the number for each word. */
-static uint32_t count_before(const uint64_t *bits, const uint32_t *before, uint32_t k)
-{
-	uint64_t below = bits[k / 64] & ((1ull << k % 64) - 1);
-
-	return before[k / 64] + (uint32_t)__builtin_popcountll(below);
-}
-
 /* Of the stacks before k. */
 static uint32_t estimates_before(const struct sums *s, uint32_t k)
 {
-	return count_before(s->estimate_bits, s->estimates_before, k);
+	uint64_t below = s->estimate_bits[k / 64] & ((1ull << k % 64) - 1);
+
+	return s->estimates_before[k / 64] + (uint32_t)__builtin_popcountll(below);
 }
 
 uint32_t heap_estimates(const struct heap *h, uint32_t node)
@@ -210,10 +202,11 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 /* Of a range of stacks. Since the start all that is alive was born. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
-	if (h->changes)
-		return change_sub(&h->changes->sum[end], &h->changes->sum[first]);
-	struct tally t = tally_sub(&h->sums->sum[end], &h->sums->sum[first]);
-
+	if (h->changes) {
+		struct quad q = running_between(&h->changes->sum, first, end);
+		return (struct change){ q.n[0], q.n[1], q.n[2], q.n[3] };
+	}
+	struct tally t = heap_of_stacks(h, first, end);
 	return (struct change){ .born_blocks = live_blocks(&t), .born_bytes = live_bytes(&t) };
 }
 
@@ -243,11 +236,7 @@ bool heap_held_at_base(const struct heap *h, uint32_t node)
 /* Of a range of stacks. */
 static struct rate rate_between(const struct heap *h, uint32_t first, uint32_t end)
 {
-	const struct heap_rates *r = h->rates;
-	uint32_t from = r ? count_before(r->bits, r->before, first) : 0,
-		 to = r ? count_before(r->bits, r->before, end) : 0;
-
-	return from == to ? (struct rate){ 0 } : rate_sub(&r->sum[to], &r->sum[from]);
+	return h->rates ? heap_rates_between(h->rates, first, end) : (struct rate){ 0 };
 }
 
 struct rate heap_rate(const struct heap *h, uint32_t node)
@@ -258,7 +247,7 @@ struct rate heap_rate(const struct heap *h, uint32_t node)
 static struct amounts amounts_between(const struct heap *h, uint32_t first, uint32_t end)
 {
 	return (struct amounts){
-		.sum = tally_sub(&h->sums->sum[end], &h->sums->sum[first]),
+		.sum = heap_of_stacks(h, first, end),
 		.change = change_between(h, first, end),
 		.rate = rate_between(h, first, end),
 		.sampled = estimates_before(h->sums, end) - estimates_before(h->sums, first),
@@ -282,8 +271,22 @@ struct amounts heap_self_amounts(const struct heap *h, uint32_t node)
 				 : (struct amounts){ 0 };
 }
 
+struct summing {
+	const uint32_t *number;
+	struct amounts *sums;
+};
+
+static void sum_rate(void *arg, uint32_t stack, const struct rate *rate)
+{
+	const struct summing *x = arg;
+
+	rate_add(&x->sums[x->number[stack]].rate, rate);
+}
+
 void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums)
 {
+	struct summing x = { number, sums };
+
 	for (uint32_t k = 0; k < h->sums->stacks; k++) {
 		struct amounts *a = &sums[number[k]];
 		struct tally t = heap_of_stack(h, k);
@@ -293,9 +296,6 @@ void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *s
 		change_add(&a->change, &c);
 		a->sampled += bit_of(h->sums->estimate_bits, k);
 	}
-	for (uint32_t i = 0; h->rates && i < h->rates->count; i++) {
-		struct rate r = rate_sub(&h->rates->sum[i + 1], &h->rates->sum[i]);
-
-		rate_add(&sums[number[h->rates->stack[i]]].rate, &r);
-	}
+	if (h->rates)
+		heap_rates_each(h->rates, sum_rate, &x);
 }

@@ -14,12 +14,13 @@
 #define HEAP_HEAP_H
 
 #include "heap/columns.h"
+#include "heap/running.h"
 
-/* Running sums over stacks: entry k has the stacks before k, the last one has all. */
+/* Over stacks: struct tally. */
 struct sums {
 	atomic_uint users;
 	uint32_t stacks;
-	struct tally *sum;
+	struct running_sums sum;
 	/* By stack: it has ever held estimates, of samples; and how many before stack 64 * i. */
 	uint64_t *estimate_bits;
 	uint32_t *estimates_before;
@@ -28,19 +29,17 @@ struct sums {
 /* The same for what was born and gone between two instants. */
 struct changes {
 	atomic_uint users;
-	uint32_t stacks;
-	struct change *sum;
-	uint64_t *held_bits; /* by stack: it had live blocks at the base */
+	struct running_sums sum; /* struct change */
+	uint64_t *held_bits;     /* by stack: it had live blocks at the base */
 };
 
 /* What was allocated and freed in the window of all rates, of the stacks that did. */
 struct heap_rates {
 	atomic_uint users;
-	uint32_t count;
-	uint64_t *bits;   /* by stack: it has one */
-	uint32_t *before; /* stack 64 * i: how many before it */
-	uint32_t *stack;  /* ascending */
-	struct rate *sum; /* running, as in struct sums, and one more */
+	uint32_t stacks;
+	uint64_t *bits;          /* by stack: it has one */
+	uint32_t *before;        /* stack 64 * i: how many before it */
+	struct running_sums sum; /* over them: struct rate */
 };
 
 struct heap_names; /* heap/names.h */
@@ -77,10 +76,9 @@ struct heap {
 
 /* After columns_settle(). base NULL: the start of the program. The caller holds it. */
 struct heap *heap_new(const struct columns *c, const struct base *base);
-/* Without amounts. Whoever makes one enters each stack's own amount in sums->sum[stack], and its
- * estimate bit; heap_add_up() makes the running sums of them, once. The caller holds it. */
-struct heap *heap_empty(struct skeleton *s);
-void heap_add_up(struct heap *h);
+/* Of each stack's own amount. estimates: which have ever held some; it takes them. The caller holds
+ * it. */
+struct heap *heap_of(struct skeleton *s, const struct tally *own, uint64_t *estimates);
 struct heap *heap_hold(struct heap *h);
 void heap_drop(struct heap *h); /* NULL: nothing */
 /*
@@ -109,9 +107,20 @@ struct amounts heap_amounts(const struct heap *h, uint32_t node);
 struct amounts heap_self_amounts(const struct heap *h, uint32_t node);
 struct amounts heap_amounts_of_stack(const struct heap *h, uint32_t stack);
 
+static inline struct quad quad_of_tally(const struct tally *t)
+{
+	return (struct quad){ { t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes } };
+}
+/* Of the stacks first .. end - 1. */
+static inline struct tally heap_of_stacks(const struct heap *h, uint32_t first, uint32_t end)
+{
+	struct quad q = running_between(&h->sums->sum, first, end);
+
+	return (struct tally){ q.n[0], q.n[1], q.n[2], q.n[3] };
+}
 static inline struct tally heap_of_stack(const struct heap *h, uint32_t stack)
 {
-	return tally_sub(&h->sums->sum[stack + 1], &h->sums->sum[stack]);
+	return heap_of_stacks(h, stack, stack + 1);
 }
 
 /* Adds up what the stacks of each number hold: number[stack] is an index of sums. */
@@ -123,10 +132,22 @@ void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *s
  */
 struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live);
 
-/* heap/rates.c: of at most `most` stacks, which come in their order; NULL: of none. */
-struct heap_rates *heap_rates_new(uint32_t stacks, uint32_t most);
-void heap_rates_put(struct heap_rates *r, uint32_t stack, const struct rate *rate);
-struct heap_rates *heap_rates_end(struct heap_rates *r, uint32_t stacks);
+/*
+ * heap/rates.c: of at most `most` stacks, which come in their order.
+ */
+struct rates_pen {
+	struct heap_rates *to;
+	struct running_pen pen;
+	uint32_t stack; /* the last one; its rate so far */
+	struct rate rate;
+};
+void heap_rates_begin(struct rates_pen *p, uint32_t stacks, uint32_t most);
+void heap_rates_put(struct rates_pen *p, uint32_t stack, const struct rate *rate);
+struct heap_rates *heap_rates_end(struct rates_pen *p); /* NULL: of none */
+/* Of all that have one, in their order. */
+void heap_rates_each(const struct heap_rates *r,
+		     void each(void *arg, uint32_t stack, const struct rate *rate), void *arg);
+struct rate heap_rates_between(const struct heap_rates *r, uint32_t first, uint32_t end);
 void heap_rates_drop(struct heap_rates *r);
 
 /* heap/order.c: all stacks by live bytes, the largest first, equal ones in the tree's order. */

@@ -3,7 +3,6 @@
  * part.c - a part of a snapshot: the same tree, with the amounts of some of its stacks.
  */
 #include "heap/heap.h"
-#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
@@ -22,24 +21,23 @@ static struct sums *part_of_sums(const struct heap *h, const uint64_t *bits,
 {
 	const struct sums *of = h->sums;
 	struct sums *s = xcalloc(1, sizeof *s);
-	struct tally sum = { 0 };
+	struct running_pen pen;
 	uint32_t before = 0;
 
 	atomic_init(&s->users, 1);
 	s->stacks = of->stacks;
-	s->sum = room_take((of->stacks + 1ul) * sizeof *s->sum);
 	s->estimate_bits = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint64_t));
 	s->estimates_before = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint32_t));
+	running_begin(&pen, &s->sum, of->stacks);
 	for (uint32_t k = 0; k < of->stacks; k++) {
-		s->sum[k] = sum;
-		if (!bit_of(bits, k))
-			continue;
-		struct tally own = heap_of_stack(h, k);
-		if (live)
+		struct tally own = { 0 };
+		if (bit_of(bits, k))
+			own = heap_of_stack(h, k);
+		if (bit_of(bits, k) && live)
 			take_live(&own, &live[k]);
-		tally_add(&sum, &own);
+		running_put(&pen, quad_of_tally(&own));
 	}
-	s->sum[of->stacks] = sum;
+	running_end(&pen);
 	for (uint32_t i = 0; i <= of->stacks / 64; i++) {
 		s->estimate_bits[i] = of->estimate_bits[i] & bits[i];
 		s->estimates_before[i] = before;
@@ -51,36 +49,41 @@ static struct sums *part_of_sums(const struct heap *h, const uint64_t *bits,
 static struct changes *part_of_changes(const struct changes *of, const uint64_t *bits)
 {
 	struct changes *s = xcalloc(1, sizeof *s);
-	struct change sum = { 0 };
+	uint32_t stacks = of->sum.count;
+	struct running_pen pen;
 
 	atomic_init(&s->users, 1);
-	s->stacks = of->stacks;
-	s->sum = room_take((of->stacks + 1ul) * sizeof *s->sum);
-	s->held_bits = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint64_t));
-	for (uint32_t k = 0; k < of->stacks; k++) {
-		s->sum[k] = sum;
-		if (!bit_of(bits, k))
-			continue;
-		struct change own = change_sub(&of->sum[k + 1], &of->sum[k]);
-		change_add(&sum, &own);
-	}
-	s->sum[of->stacks] = sum;
-	for (uint32_t i = 0; i <= of->stacks / 64; i++)
+	running_begin(&pen, &s->sum, stacks);
+	s->held_bits = xmalloc((stacks / 64 + 1ul) * sizeof(uint64_t));
+	for (uint32_t k = 0; k < stacks; k++)
+		running_put(&pen, bit_of(bits, k) ? running_between(&of->sum, k, k + 1)
+						  : (struct quad){ { 0 } });
+	running_end(&pen);
+	for (uint32_t i = 0; i <= stacks / 64; i++)
 		s->held_bits[i] = of->held_bits[i] & bits[i];
 	return s;
 }
 
-static struct heap_rates *part_of_rates(const struct heap_rates *of, const uint64_t *bits,
-					uint32_t stacks)
-{
-	struct heap_rates *to = heap_rates_new(stacks, of->count);
+struct choosing {
+	const uint64_t *bits;
+	struct rates_pen pen;
+};
 
-	for (uint32_t i = 0; i < of->count; i++) {
-		struct rate own = rate_sub(&of->sum[i + 1], &of->sum[i]);
-		if (bit_of(bits, of->stack[i]))
-			heap_rates_put(to, of->stack[i], &own);
-	}
-	return heap_rates_end(to, stacks);
+static void choose(void *arg, uint32_t stack, const struct rate *rate)
+{
+	struct choosing *x = arg;
+
+	if (bit_of(x->bits, stack))
+		heap_rates_put(&x->pen, stack, rate);
+}
+
+static struct heap_rates *part_of_rates(const struct heap_rates *of, const uint64_t *bits)
+{
+	struct choosing x = { .bits = bits };
+
+	heap_rates_begin(&x.pen, of->stacks, of->sum.count);
+	heap_rates_each(of, choose, &x);
+	return heap_rates_end(&x.pen);
 }
 
 struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct live *live)
@@ -92,7 +95,7 @@ struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct 
 	part->skeleton = skeleton_hold(h->skeleton);
 	part->sums = part_of_sums(h, bits, live);
 	part->changes = h->changes ? part_of_changes(h->changes, bits) : NULL;
-	part->rates = h->rates ? part_of_rates(h->rates, bits, h->sums->stacks) : NULL;
+	part->rates = h->rates ? part_of_rates(h->rates, bits) : NULL;
 	if ((part->names = h->names))
 		heap_names_hold(h->names);
 	if ((part->sites = h->sites))

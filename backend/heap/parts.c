@@ -2,7 +2,6 @@
  *
  * parts.c - frees what snapshots share, when the last one lets go of it.
  */
-#include "heap/room.h"
 #include "heap/sites.h"
 
 #include <stdlib.h>
@@ -42,15 +41,4 @@ void heap_owners_drop(struct heap_owners *o)
 		return;
 	free(o->of_stack);
 	free(o);
-}
-
-void heap_rates_drop(struct heap_rates *r)
-{
-	if (!r || !users_drop(&r->users))
-		return;
-	free(r->bits);
-	free(r->before);
-	free(r->stack);
-	room_give(r->sum);
-	free(r);
 }

@@ -1,47 +1,98 @@
 /* SPDX-License-Identifier: MIT
  *
- * rates.c - the rates of a snapshot: few stacks have one, so only these are kept.
+ * rates.c - the rates of a snapshot: often few stacks have one, so only these are kept.
  */
 #include "heap/heap.h"
-#include "heap/room.h"
 
 #include <stdlib.h>
 
-struct heap_rates *heap_rates_new(uint32_t stacks, uint32_t most)
+void heap_rates_begin(struct rates_pen *p, uint32_t stacks, uint32_t most)
 {
-	struct heap_rates *r = xcalloc(1, sizeof *r);
+	struct heap_rates *r = p->to = xcalloc(1, sizeof *r);
 
 	atomic_init(&r->users, 1);
+	r->stacks = stacks;
 	r->bits = xcalloc(stacks / 64 + 1ul, sizeof *r->bits);
 	r->before = xmalloc((stacks / 64 + 1ul) * sizeof *r->before);
-	r->stack = xmalloc((most + 1ul) * sizeof *r->stack);
-	r->sum = room_take((most + 1ul) * sizeof *r->sum);
-	r->sum[0] = (struct rate){ 0 };
-	return r;
+	running_begin(&p->pen, &r->sum, most);
+	p->stack = NO_ID;
 }
 
-void heap_rates_put(struct heap_rates *r, uint32_t stack, const struct rate *rate)
+static void end_stack(struct rates_pen *p)
 {
-	if (!r->count || r->stack[r->count - 1] != stack) {
-		r->bits[stack / 64] |= 1ull << stack % 64;
-		r->stack[r->count] = stack;
-		r->sum[r->count + 1] = r->sum[r->count];
-		r->count++;
+	if (p->stack == NO_ID)
+		return;
+	p->to->bits[p->stack / 64] |= 1ull << p->stack % 64;
+	running_put(&p->pen, (struct quad){ { p->rate.bytes, p->rate.blocks, p->rate.freed } });
+}
+
+void heap_rates_put(struct rates_pen *p, uint32_t stack, const struct rate *rate)
+{
+	if (p->stack == stack) {
+		rate_add(&p->rate, rate);
+		return;
 	}
-	rate_add(&r->sum[r->count], rate);
+	end_stack(p);
+	p->stack = stack;
+	p->rate = *rate;
 }
 
-struct heap_rates *heap_rates_end(struct heap_rates *r, uint32_t stacks)
+struct heap_rates *heap_rates_end(struct rates_pen *p)
 {
+	struct heap_rates *r = p->to;
 	uint32_t before = 0;
 
-	if (!r->count) {
-		heap_rates_drop(r);
-		return NULL;
-	}
-	for (uint32_t i = 0; i <= stacks / 64; i++) {
+	end_stack(p);
+	running_end(&p->pen);
+	for (uint32_t i = 0; i <= r->stacks / 64; i++) {
 		r->before[i] = before;
 		before += (uint32_t)__builtin_popcountll(r->bits[i]);
 	}
-	return r;
+	if (before)
+		return r;
+	heap_rates_drop(r);
+	return NULL;
+}
+
+static struct rate at(const struct heap_rates *r, uint32_t from, uint32_t to)
+{
+	struct quad q = running_between(&r->sum, from, to);
+
+	return (struct rate){ q.n[0], q.n[1], q.n[2] };
+}
+
+void heap_rates_each(const struct heap_rates *r,
+		     void each(void *arg, uint32_t stack, const struct rate *rate), void *arg)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i <= r->stacks / 64; i++)
+		for (uint64_t left = r->bits[i]; left; left &= left - 1, n++) {
+			struct rate own = at(r, n, n + 1);
+			each(arg, i * 64 + (uint32_t)__builtin_ctzll(left), &own);
+		}
+}
+
+static uint32_t before(const struct heap_rates *r, uint32_t stack)
+{
+	uint64_t below = r->bits[stack / 64] & ((1ull << stack % 64) - 1);
+
+	return r->before[stack / 64] + (uint32_t)__builtin_popcountll(below);
+}
+
+struct rate heap_rates_between(const struct heap_rates *r, uint32_t first, uint32_t end)
+{
+	uint32_t from = before(r, first), to = before(r, end);
+
+	return from == to ? (struct rate){ 0 } : at(r, from, to);
+}
+
+void heap_rates_drop(struct heap_rates *r)
+{
+	if (!r || !users_drop(&r->users))
+		return;
+	free(r->bits);
+	free(r->before);
+	running_release(&r->sum);
+	free(r);
 }

@@ -9,10 +9,12 @@
 
 #define LARGE (1u << 20) /* smaller ones malloc keeps itself */
 #define KEPT 3u          /* sums, changes and rates of the snapshot before */
+#define UNUSED 8u        /* after so many others came back nobody wants it */
 
 static struct {
 	pthread_mutex_t lock;
 	void *kept[KEPT];
+	uint32_t since[KEPT], given; /* since: when it came; given: how many did */
 } rooms = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* One that fits, and is not much too large. */
@@ -32,22 +34,39 @@ void *room_take(size_t bytes)
 	return p ? p : xmalloc(bytes + (bytes >= LARGE ? bytes / 8 : 0));
 }
 
-/* The smallest of those that are kept makes room for it. */
-void room_give(void *p)
+/* Where one is kept: instead of what nobody wants, where there is none, or of the smallest. */
+static size_t place_for(size_t *worth)
 {
 	size_t least = 0;
+
+	*worth = SIZE_MAX;
+	for (size_t i = 0; i < KEPT; i++) {
+		size_t is = rooms.kept[i] ? malloc_usable_size(rooms.kept[i]) : 1;
+		if (rooms.kept[i] && rooms.given - rooms.since[i] > UNUSED)
+			is = 0;
+		if (is >= *worth)
+			continue;
+		*worth = is;
+		least = i;
+	}
+	return least;
+}
+
+void room_give(void *p)
+{
+	size_t worth;
 
 	if (!p || malloc_usable_size(p) < LARGE) {
 		free(p);
 		return;
 	}
 	pthread_mutex_lock(&rooms.lock);
-	for (size_t i = 1; i < KEPT; i++)
-		if (malloc_usable_size(rooms.kept[i]) < malloc_usable_size(rooms.kept[least]))
-			least = i; /* of none: 0 */
-	if (malloc_usable_size(rooms.kept[least]) < malloc_usable_size(p)) {
-		void *out = rooms.kept[least];
-		rooms.kept[least] = p;
+	size_t at = place_for(&worth);
+	rooms.given++;
+	if (worth < malloc_usable_size(p)) {
+		void *out = rooms.kept[at];
+		rooms.kept[at] = p;
+		rooms.since[at] = rooms.given;
 		p = out;
 	}
 	pthread_mutex_unlock(&rooms.lock);

@@ -115,8 +115,9 @@ void union_settle(struct heap_union *u)
 
 struct heap *union_heap(const struct heap_union *u, const struct union_part *parts, size_t count)
 {
-	struct heap *h = heap_empty(u->skeleton);
-	struct tally *own = h->sums->sum; /* by stack, until they are added up */
+	uint32_t stacks = u->skeleton->stacks;
+	struct tally *own = xcalloc(stacks + 1ul, sizeof *own);
+	uint64_t *estimates = xcalloc(stacks / 64 + 1ul, sizeof *estimates);
 
 	for (size_t i = 0; i < count; i++)
 		for (uint32_t k = 0; k < parts[i].heap->sums->stacks; k++) {
@@ -127,8 +128,9 @@ struct heap *union_heap(const struct heap_union *u, const struct union_part *par
 				continue;
 			tally_add(&own[to], &t);
 			if (bit_of(parts[i].heap->sums->estimate_bits, k))
-				h->sums->estimate_bits[to / 64] |= 1ull << to % 64;
+				estimates[to / 64] |= 1ull << to % 64;
 		}
-	heap_add_up(h);
+	struct heap *h = heap_of(u->skeleton, own, estimates);
+	free(own);
 	return h;
 }

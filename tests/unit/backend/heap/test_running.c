@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_running.c - running sums of numbers of all sizes, and of lists that end anywhere in a block;
+ * the rooms that they are in.
+ */
+#include "check.h"
+#include "random.h"
+
+#include "heap/room.h"
+#include "heap/running.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+enum { MOST = 700 };
+
+/* bits: the largest of all but a few, which have 64. */
+static void check_sums(uint32_t count, unsigned bits)
+{
+	struct quad own[MOST + 1], sum = { { 0 } };
+	struct running_sums r;
+	struct running_pen pen;
+	uint32_t wide = 0;
+
+	running_begin(&pen, &r, MOST);
+	for (uint32_t i = 0; i < count; i++) {
+		for (unsigned k = 0; k < 4; k++)
+			own[i].n[k] = ((uint64_t)below(1u << 31) << 33 | below(1u << 31)) >>
+				      (i % 300 == 299 ? 0 : 64 - bits);
+		running_put(&pen, own[i]);
+	}
+	running_end(&pen);
+	CHECK_EQ(r.count, count);
+	for (uint32_t i = 0; i <= count; i++) {
+		for (unsigned k = 0; k < 4; k++)
+			CHECK_EQ(running_at(&r, i).n[k], sum.n[k]);
+		quad_add(&sum, i < count ? own[i] : (struct quad){ { 0 } });
+	}
+	for (uint32_t i = 0; i <= count / RUNNING_BLOCK; i++)
+		wide += r.blocks[i].wide != NULL;
+	CHECK_EQ(wide,
+		 bits > 32 ? count / RUNNING_BLOCK + (count % RUNNING_BLOCK > 0) : count / 300);
+	running_release(&r);
+}
+
+TEST(sums_are_exact_of_numbers_of_any_size)
+{
+	static const uint32_t counts[] = { 0, 1, 63, 64, 65, 128, 640, MOST };
+
+	seed = 7;
+	for (unsigned i = 0; i < sizeof counts / sizeof *counts; i++) {
+		check_sums(counts[i], 20);
+		check_sums(counts[i], 63);
+	}
+}
+
+TEST(a_room_comes_again_unless_nobody_wants_it)
+{
+	enum { LARGE = 8 << 20, SMALLER = 3 << 20 };
+	void *large = room_take(LARGE), *p;
+
+	room_give(large);
+	CHECK(room_take(LARGE) == large);
+	room_give(large);
+	size_t most = mallinfo2().hblkhd;
+	for (unsigned i = 0; i < 20; i++) {
+		p = room_take(SMALLER); /* the large one is too large for it */
+		CHECK(p != large);
+		room_give(p);
+	}
+	CHECK(mallinfo2().hblkhd + LARGE <= most + 2 * SMALLER);
+}
