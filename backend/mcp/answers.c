@@ -128,15 +128,10 @@ static void put_program(FILE *out, struct watch *w)
 		(double)model_time(m) / 1e9);
 }
 
-static void put_judgement(void *arg, const struct verdict *v)
-{
-	tool_put(arg, v->text);
-	fputc('\n', arg);
-}
-
 int tool_verdict(struct tool_call *c, struct err *err)
 {
 	struct tool_view v;
+	struct verdict verdict;
 	uint64_t rss = 0;
 	char n[FORMAT_NUMBER];
 
@@ -144,7 +139,9 @@ int tool_verdict(struct tool_call *c, struct err *err)
 	tool_view_open(&v, c->watch);
 	const struct totals *t = model_totals(v.model);
 	put_program(c->out, c->watch);
-	report_verdict(v.query, put_judgement, c->out);
+	query_verdict(v.query, &verdict);
+	tool_put(c->out, verdict.text);
+	fputc('\n', c->out);
 	put_line(c->out, "live", live_bytes(&t->sum), live_blocks(&t->sum));
 	put_line(c->out, "allocated", t->sum.alloc_bytes, t->sum.alloc_blocks);
 	fprintf(c->out, "peak %s at %.1f s\n", format_bytes(n, t->peak_bytes),

@@ -209,7 +209,7 @@ uint64_t query_ages_version(const struct query *q); /* moves when more become kn
 
 /* The verdict (line 2). */
 struct verdict {
-	enum {
+	enum verdict_kind {
 		V_WATCHING,
 		V_FLAT,
 		V_GROWING,
@@ -220,8 +220,14 @@ struct verdict {
 		V_ENDED,
 		V_EMPTY,
 	} kind;
-	const char *word;   /* "GROWING": the first word of text, or "WATCHING", "WAITING" */
-	char text[256];     /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
+	const char *word; /* "GROWING": the first word of text, or "WATCHING", "WAITING" */
+	/* What the heap did, also of a program that ended: kind is then V_ENDED and word "EXITED",
+	 * and here is what they would be if it ran. Unknown: as kind and word. */
+	enum verdict_kind growth;
+	const char *growth_word;
+	/* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f"; after the end, "EXITED, " stands
+	 * before that */
+	char text[256];
 	uint32_t site;      /* the site that it names, 0 = none */
 	bool rated;         /* the three below are known */
 	int64_t per_minute; /* bytes; of RSS for V_RSS_GROWING */

@@ -76,10 +76,6 @@ uint32_t report_flags(const struct report *r, uint32_t node);
 /* All processes of the tree, by peak; returns their count. free() the list. */
 size_t report_tree_sorted(const struct processes *p, const struct process ***list);
 
-/* What the program's state is and what its heap did, one or two lines, as line 2 of the live view
- * words them: put() gets each. */
-void report_verdict(struct query *q, void (*put)(void *arg, const struct verdict *v), void *arg);
-
 /* For writers, at the end: -1 and *err if any write failed. */
 int report_flush(FILE *out, struct err *err);
 /* The program's arguments in one line, cleaned; free() it. The model knows its program. */

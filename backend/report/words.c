@@ -301,14 +301,3 @@ int report_value_by_name(const char *name, enum report_value *v, struct err *err
 		       "growth",
 		       name);
 }
-
-void report_verdict(struct query *q, void (*put)(void *arg, const struct verdict *v), void *arg)
-{
-	struct verdict v;
-
-	query_verdict(q, &v);
-	if (v.text[0])
-		put(arg, &v);
-	if (v.kind == V_ENDED && query_growth(q, &v))
-		put(arg, &v);
-}

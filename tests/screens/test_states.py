@@ -25,7 +25,7 @@ def t_target_gone_stays_to_be_explored():
 
 
 @test
-def t_cut_recording_says_what_was_alive():
+def t_cut_recording_says_what_its_heap_did():
     folder = temporary_folder()
     agent = Synthetic("--past", 60)
     with view(agent) as t:
@@ -39,7 +39,7 @@ def t_cut_recording_says_what_was_alive():
         f.write(data[:-40])
     with Terminal([MEMTOP, "open", f"{folder}/cut.mtop"], 120, 36) as t:
         t.wait_for("CUT FILE")
-        t.wait_for(re.compile(r"CUT OFF, [0-9.]+M alive where it was cut in [0-9,]+ blocks\.  \d+ % of it: "),
+        t.wait_for(re.compile(r"CUT OFF, GROWING \+[0-9.]+M/min for [0-9]+ s, steady\.  \d+ % of it: "),
                    without=lambda lines: "Alloc" in lines[2])
 
 

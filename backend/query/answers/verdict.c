@@ -280,34 +280,26 @@ static void say_waiting(struct query *q, struct verdict *v)
 	v->needed_ns = no_more_comes(q) ? 0 : g->needed_ns;
 }
 
-static void ended(struct query *q, struct verdict *v)
+static const struct site *heaviest(const struct site_table *t)
 {
-	int status;
-	bool known;
-	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER], signal[FORMAT_SIGNAL];
-	uint32_t state = model_state(q->m, &status, &known);
-	const struct tally *sum = &model_totals(q->m)->sum;
 	const struct site *top = NULL;
 
-	v->kind = V_ENDED;
-	for (size_t i = 0; i < q->sites->count; i++) {
-		const struct site *s = &q->sites->sites[i]->pub;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
 		uint64_t held = live_bytes(&s->amounts.sum),
 			 most = top ? live_bytes(&top->amounts.sum) : 0;
 		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
 			top = s;
 	}
-	v->word = state == MTW_SIGNALLED         ? "KILLED"
-		  : state == MTW_EXECED          ? "REPLACED"
-		  : state == MTW_EXITED && known ? "EXITED"
-		  : state == MTW_CUT             ? "CUT OFF"
-		  : state == MTW_DETACHED        ? "DETACHED"
-						 : "ENDED";
-	say(v, "%s%s", v->word, state == MTW_EXECED ? " by another program" : "");
-	if (known && state == MTW_EXITED)
-		say(v, " (status %d)", status);
-	else if (known && state == MTW_SIGNALLED)
-		say(v, " (%s)", format_signal(status, signal));
+	return top;
+}
+
+static void say_alive(struct query *q, struct verdict *v, uint32_t state)
+{
+	const struct tally *sum = &model_totals(q->m)->sum;
+	const struct site *top = heaviest(q->sites);
+	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
+
 	say(v, ", %s alive %s in %s block%s", format_bytes(bytes, live_bytes(sum)),
 	    state == MTW_CUT        ? "where it was cut"
 	    : state == MTW_DETACHED ? "when the agent was taken out"
@@ -317,6 +309,46 @@ static void ended(struct query *q, struct verdict *v)
 		say_share(v, live_bytes(&top->amounts.sum), live_bytes(sum));
 		say_site(v, top);
 	}
+}
+
+static const char *state_word(uint32_t state, bool known)
+{
+	return state == MTW_SIGNALLED         ? "KILLED"
+	       : state == MTW_EXECED          ? "REPLACED"
+	       : state == MTW_EXITED && known ? "EXITED"
+	       : state == MTW_CUT             ? "CUT OFF"
+	       : state == MTW_DETACHED        ? "DETACHED"
+					      : "ENDED";
+}
+
+/* Two answers in one sentence: how the program ended, and what its heap did up to there, or, where
+ * no call site is to blame for that, what was alive. */
+static void ended(struct query *q, struct verdict *v)
+{
+	int status;
+	bool known;
+	char signal[FORMAT_SIGNAL];
+	uint32_t state = model_state(q->m, &status, &known);
+	struct verdict growth;
+	bool judged = query_growth(q, &growth);
+
+	sites_update(q);
+	if (judged)
+		*v = growth;
+	v->kind = V_ENDED;
+	v->word = state_word(state, known);
+	v->growth = judged ? growth.kind : V_ENDED;
+	v->growth_word = judged ? growth.word : v->word;
+	v->text[0] = '\0';
+	say(v, "%s%s", v->word, state == MTW_EXECED ? " by another program" : "");
+	if (known && state == MTW_EXITED && (status || !judged))
+		say(v, " (status %d)", status);
+	else if (known && state == MTW_SIGNALLED)
+		say(v, " (%s)", format_signal(status, signal));
+	if (judged)
+		say(v, ", %s", growth.text);
+	if (!judged || growth.share_percent < 0)
+		say_alive(q, v, state);
 }
 
 /* What a verdict on growth depends on: not on the tick. */
@@ -355,6 +387,8 @@ bool query_growth(struct query *q, struct verdict *v)
 {
 	query_mine(q);
 	judge_growth(q, v);
+	v->growth = v->kind;
+	v->growth_word = v->word;
 	return v->kind != V_EMPTY && v->kind != V_WATCHING;
 }
 
@@ -363,9 +397,8 @@ void query_verdict(struct query *q, struct verdict *v)
 	query_mine(q);
 	*v = (struct verdict){ .share_percent = -1 };
 	if (!model_final(q->m) && model_state(q->m, NULL, NULL) != MTW_CUT) {
-		judge_growth(q, v);
+		query_growth(q, v);
 		return;
 	}
-	sites_update(q);
 	ended(q, v);
 }

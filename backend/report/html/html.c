@@ -16,8 +16,7 @@ struct page {
 	struct report *report;
 	struct query *query;
 	struct watch *watch;
-	bool about;  /* figures are estimates */
-	bool judged; /* a verdict is written */
+	bool about; /* figures are estimates */
 };
 
 static void put(const struct page *p, const char *s)
@@ -100,15 +99,15 @@ static void put_command(const struct page *p)
 	put(p, "</p>\n");
 }
 
-static void put_verdict(void *arg, const struct verdict *v)
+static void put_verdict(const struct page *p)
 {
-	struct page *p = arg;
+	struct verdict v;
 
-	fprintf(p->out, "<p class=\"verdict\"%s data-word=\"", p->judged ? "" : " id=\"verdict\"");
-	p->judged = true;
-	put_text(p, v->word ? v->word : "");
+	query_verdict(p->query, &v);
+	put(p, "<p class=\"verdict\" id=\"verdict\" data-word=\"");
+	put_text(p, v.growth_word);
 	put(p, "\">");
-	put_text(p, v->text);
+	put_text(p, v.text);
 	put(p, "</p>\n");
 }
 
@@ -178,7 +177,7 @@ static void put_answer(struct page *p)
 	put(p, "<p class=\"date\">started ");
 	put(p, date_text(p, (char[64]){ 0 }));
 	put(p, "</p>\n</header>\n");
-	report_verdict(p->query, put_verdict, p);
+	put_verdict(p);
 	put_totals(p);
 	put_warnings(p);
 }
@@ -187,7 +186,7 @@ static int write_page(struct watch *w, struct query *q, const struct report_opti
 		      struct err *err)
 {
 	struct report *r = report_new(w);
-	struct page p = { out, r, q, w, model_estimate(r->model), false };
+	struct page p = { out, r, q, w, model_estimate(r->model) };
 	struct report_stack *changed = NULL;
 	size_t count;
 	int rc = -1;

@@ -203,11 +203,12 @@ static void totals(const struct page *p)
 	listing_end(l, p->out);
 }
 
-static void put_verdict(void *arg, const struct verdict *v)
+static void put_verdict(const struct page *p)
 {
-	const struct page *p = arg;
+	struct verdict v;
 
-	page_put(p->out, v->text);
+	query_verdict(p->query, &v);
+	page_put(p->out, v.text);
 	fputc('\n', p->out);
 }
 
@@ -230,7 +231,7 @@ static void put_page(struct page *p, struct watch *w, struct report_stack *chang
 		report_tree_text(o->processes, o->process, p->out);
 	(o->all ? head_of_all : head)(p);
 	fputc('\n', p->out);
-	report_verdict(p->query, put_verdict, p);
+	put_verdict(p);
 	totals(p);
 	warnings(p);
 	if (!o->all)

@@ -356,8 +356,8 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 		draw_clip(s, y, 1, s->w - 1, ROLE_WARNING, CLIP_END, ui_empty_reason(&a->ui));
 		return;
 	}
-	draw_text(s, y, 1, looks[v->kind].role, text_glyph(looks[v->kind].glyph));
-	draw_clip(s, y, 3, s->w - 3, looks[v->kind].role, CLIP_END, v->text);
+	draw_text(s, y, 1, looks[v->growth].role, text_glyph(looks[v->growth].glyph));
+	draw_clip(s, y, 3, s->w - 3, looks[v->growth].role, CLIP_END, v->text);
 }
 
 #define PEAK_NEAR 50 /* a recent peak above by less than this part counts as the current one */

@@ -293,6 +293,49 @@ TEST(growth_that_ended)
 	end(&x);
 }
 
+/* When it ends, one sentence says that and what its heap did. */
+TEST(state_and_growth_are_two_answers)
+{
+	static const struct {
+		uint64_t (*f)(unsigned second);
+		enum verdict_kind growth;
+		const char *word, *says, *alive;
+	} t[] = {
+		{ steady, V_GROWING, "GROWING", "EXITED, GROWING +", NULL },
+		{ flat, V_FLAT, "FLAT", "EXITED, FLAT ", "4.8M alive at the end" },
+	};
+	struct session x;
+	struct verdict v, growth;
+
+	for (size_t k = 0; k < sizeof t / sizeof *t; k++) {
+		family(&x);
+		for (unsigned i = 1; i <= 130; i++) {
+			uint64_t is = i > 1 ? t[k].f(i - 1) : 0, want = t[k].f(i);
+			if (want > is)
+				grow(&x, 6, 1, want - is);
+			else
+				shrink(&x, 6, 0, is - want);
+			tick(&x, SECOND);
+		}
+		query_verdict(x.q, &growth);
+		CHECK(growth.kind == t[k].growth && growth.growth == t[k].growth);
+		model_set_state(x.m, MTW_EXITED, 0, true);
+		made_tick(x.m, x.now, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
+		query_verdict(x.q, &v);
+		CHECK_EQ(v.kind, V_ENDED);
+		CHECK_EQ(v.growth, t[k].growth);
+		CHECK_STR(v.word, "EXITED");
+		CHECK_STR(v.growth_word, t[k].word);
+		CHECK(!strncmp(v.text, t[k].says, strlen(t[k].says)) &&
+		      strstr(v.text, growth.text));
+		CHECK(!strstr(v.text, "alive") == !t[k].alive);
+		CHECK(!t[k].alive || strstr(v.text, t[k].alive));
+		CHECK(strstr(v.text, "draw"));
+		CHECK_EQ(v.per_minute, growth.per_minute);
+		end(&x);
+	}
+}
+
 TEST(verdicts_of_beginning_and_end)
 {
 	struct session x;
