@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 
+from cli import compiled
 from harness import MEMTOP, TARGETS, Synthetic, environment, main, recorded, report, run, temporary_folder, test
 from pages import Parsed, browse, data_of, nodes_of, pixels, quiet, read, running
 from term import command, view
@@ -270,6 +271,39 @@ def check_sites_net(b, r):
     texts = b.run(f"[...document.querySelector('{sites}').tBodies[0].rows].map((x) => x.cells[{titles.index('Net')}].textContent)")
     wanted = b.run(f"{sorted(by_site[row[16]] for row in rows)[::-1]}.map((n) => (n < 0 ? '-' : n > 0 ? '+' : '') + n)")
     assert [t[:1] in "+-" for t in texts] == [w[:1] in "+-" for w in wanted][:len(texts)], (texts, wanted)
+
+
+FREED_BEFORE = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *freed_before(int n) { void *p = malloc(n); return p; }
+__attribute__((noinline)) void *stayed(int n) { void *p = malloc(n + 2); return p; }
+int main(void)
+{
+	free(freed_before(5000));
+	void *a = stayed(7000);
+	puts("ready");
+	fflush(stdout);
+	usleep(800000);
+	return !a;
+}
+"""
+
+
+@test
+def t_what_held_nothing_in_the_interval_is_one_line():
+    """Until a click lists it; without an interval it is a row as any."""
+    path = recorded(compiled(FREED_BEFORE), arguments=("--mark-on", "ready"))
+    sites = "#tables section:nth-of-type(2)"
+    b = browse(page_of(path))
+    assert "freed_before" in b.text(f"{sites} table") and not b.text(f"{sites} .more-rows"), b.text(sites)
+    b = browse(page_of(path, "--since", "ready"))
+    assert "stayed" in b.text(f"{sites} table") and "freed_before" not in b.text(f"{sites} table"), b.text(sites)
+    assert b.text(f"{sites} .more-rows").strip() == "1 more without memory", b.text(f"{sites} .more-rows")
+    b.click(f"{sites} .more-rows button")
+    assert "freed_before" in b.text(f"{sites} table"), b.text(sites)
+    quiet(b)
 
 
 @test

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """test_marks.py - marks, and growth since one or between two."""
 import re
+import subprocess
 
 from cli import compiled
 from harness import MEMTOP, Synthetic, main, read_report, recorded, run, test
@@ -40,6 +41,11 @@ def t_what_held_nothing_since_the_mark_is_one_line():
         t.wait_for(re.compile(r"came_later(.*\n)+  \.\.\. 1 more without memory *$", re.M), without="freed_before")
         t.keys("d")
         t.wait_for("freed_before")
+    text = run([MEMTOP, "report", path], stdout=subprocess.PIPE, text=True).stdout
+    assert "freed_before" in text and "without memory" not in text, text
+    text = run([MEMTOP, "report", "--since", "ready", path], stdout=subprocess.PIPE, text=True).stdout
+    assert "freed_before" not in text and re.search(r"^Call sites, (.+\n)+ +0 +1 more without memory\n\n", text, re.M), text
+    assert re.search(r"^Changes from ready to now\n(.+\n)+ +0 +0 +0 +2 unchanged\n +0 +0 +0 +1 more without memory\n\n", text, re.M), text
 
 
 @test

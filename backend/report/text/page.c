@@ -83,18 +83,31 @@ void page_amounts(struct listing *t, const struct tally *sum, bool estimate)
 	listing_put(t, page_bytes(n, sum->alloc_bytes, estimate));
 }
 
+static void put_more(const struct page *p, struct listing *t, const char *first, const char *dots,
+		     size_t count, const char *what)
+{
+	char n[FORMAT_NUMBER];
+
+	listing_row(t);
+	listing_put(t, first);
+	listing_put(t, "");
+	listing_put(t, dots);
+	if (p->holders.all)
+		listing_put(t, "");
+	fprintf(listing_cell(t), "%s more %s", format_count(n, count), what);
+}
+
 void page_rest(const struct page *p, struct listing *t, size_t count, const struct more *m,
 	       const char *what)
 {
 	char n[FORMAT_NUMBER];
 
-	if (!count)
-		return;
-	listing_row(t);
-	listing_put(t, page_bytes(n, m->bytes, m->estimate));
-	listing_put(t, "");
-	listing_put(t, "...");
-	if (p->holders.all)
-		listing_put(t, "");
-	fprintf(listing_cell(t), "%s more %s", format_count(n, count), what);
+	if (count)
+		put_more(p, t, page_bytes(n, m->bytes, m->estimate), "...", count, what);
+}
+
+void page_empty(const struct page *p, struct listing *t, size_t count)
+{
+	if (count)
+		put_more(p, t, "0", "", count, "without memory");
 }

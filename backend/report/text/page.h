@@ -20,6 +20,10 @@ struct page {
 	size_t top;
 	struct holders holders;
 	const char *missing; /* why it is not known what each thread holds; NULL = it is */
+	/* Of a change up to now: the stacks that changed; borrowed. Rows that hold nothing and are
+	 * of none of these held nothing since the base. Else NULL. */
+	const struct report_stack *changed;
+	size_t changed_count;
 };
 
 void page_put(FILE *out, const char *s); /* foreign text */
@@ -47,5 +51,7 @@ struct more {
 /* "... 1,204 more" as the last row of a table that was cut. */
 void page_rest(const struct page *p, struct listing *t, size_t count, const struct more *m,
 	       const char *what);
+/* "12 more without memory": the rows that held nothing since the base of a change. */
+void page_empty(const struct page *p, struct listing *t, size_t count);
 
 #endif

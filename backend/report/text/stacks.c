@@ -230,6 +230,54 @@ static void put_change(struct listing *t, const struct change *c, bool estimate)
 	listing_put(t, page_bytes(n, c->gone_bytes, estimate));
 }
 
+static void add_change(struct change *sum, const struct change *c)
+{
+	sum->born_bytes += c->born_bytes;
+	sum->gone_bytes += c->gone_bytes;
+}
+
+static void put_rest_of_changes(const struct report_stack *list, size_t n, struct listing *t)
+{
+	struct change sum = { 0 };
+	char count[FORMAT_NUMBER];
+	bool about = false;
+
+	for (size_t i = 0; i < n; i++) {
+		add_change(&sum, &list[i].change);
+		about |= list[i].estimate;
+	}
+	put_change(t, &sum, about);
+	fprintf(listing_cell(t), "%s more", format_count(count, n));
+}
+
+/* The other stacks. What a stack held between two marks is not known here. */
+static void put_unchanged(const struct page *p, const struct report_stack *list, size_t n,
+			  struct listing *t)
+{
+	const struct report *r = p->report;
+	struct change none = { 0 };
+	size_t held = 0;
+	char count[FORMAT_NUMBER];
+
+	if (p->options->to)
+		return;
+	for (size_t i = 0; i < r->stack_count; i++) {
+		struct report_stack s = report_stack(r, r->order[i]);
+		held += live_blocks(&s.sum) != 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		held -= live_blocks(&list[i].sum) != 0;
+	size_t empty = r->stack_count - n - held;
+	if (held) {
+		put_change(t, &none, false);
+		fprintf(listing_cell(t), "%s unchanged", format_count(count, held));
+	}
+	if (empty) {
+		put_change(t, &none, false);
+		fprintf(listing_cell(t), "%s more without memory", format_count(count, empty));
+	}
+}
+
 void text_changes(const struct page *p, struct report_stack *list, size_t n)
 {
 	const struct report_options *o = p->options;
@@ -245,8 +293,7 @@ void text_changes(const struct page *p, struct report_stack *list, size_t n)
 	}
 	for (size_t i = 0; i < n; i++) {
 		about |= list[i].estimate;
-		sum.born_bytes += list[i].change.born_bytes;
-		sum.gone_bytes += list[i].change.gone_bytes;
+		add_change(&sum, &list[i].change);
 	}
 	fputs("\nChanges from ", p->out);
 	page_put(p->out, o->from && from ? from->name : "start");
@@ -265,6 +312,9 @@ void text_changes(const struct page *p, struct report_stack *list, size_t n)
 		page_put(out, report_owner(p->report, list[i].stack)->name);
 		stack(p, &list[i], frames, listing_below(t));
 	}
+	if (n > p->top)
+		put_rest_of_changes(&list[p->top], n - p->top, t);
+	put_unchanged(p, list, n, t);
 	listing_end(t, p->out);
 	free(frames);
 }

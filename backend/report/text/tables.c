@@ -5,32 +5,51 @@
  */
 #include "report/text/text.h"
 
+#include "base/map.h"
+
 #include <stdlib.h>
 #include <string.h>
+
+/* Did it hold anything since the base of a change? Without one, each row counts. */
+static bool counts(const struct page *p, const struct tally *sum, const struct map *changed,
+		   uint64_t key)
+{
+	return !p->changed || live_blocks(sum) || map_get(changed, key, 0);
+}
 
 void text_libraries(const struct page *p)
 {
 	const struct owner *list = NULL;
-	size_t n = owners_update(p->report->owners, &list), shown = n < p->top ? n : p->top;
+	size_t n = owners_update(p->report->owners, &list), shown = 0, empty = 0;
 	struct more more = { 0 };
+	struct map changed = { 0 };
 	struct listing *t = page_listing(
 		p, (const char *const[]){ "LIVE", "BLOCKS", "ALLOCATED", "LIBRARY" }, true);
 
+	for (size_t i = 0; i < p->changed_count; i++)
+		map_set(&changed, report_owner(p->report, p->changed[i].stack)->module, 1);
 	page_title(p, "Memory by owner library (allocation wrappers skipped)");
 	for (size_t i = 0; i < n; i++) {
-		if (i >= shown) {
+		if (!counts(p, &list[i].amounts.sum, &changed, list[i].module)) {
+			empty++;
+			continue;
+		}
+		if (shown == p->top) {
 			more.bytes += live_bytes(&list[i].amounts.sum);
 			more.estimate |= list[i].amounts.sampled != 0;
 			continue;
 		}
+		shown++;
 		listing_row(t);
 		page_amounts(t, &list[i].amounts.sum, list[i].amounts.sampled);
 		if (p->holders.all)
 			fprintf(listing_cell(t), "%zu", holders_of_owner(&p->holders, &list[i]));
 		listing_name(t, list[i].name, NULL, NULL, 0);
 	}
-	page_rest(p, t, n - shown, &more, "libraries");
+	page_rest(p, t, n - shown - empty, &more, "libraries");
+	page_empty(p, t, empty);
 	listing_end(t, p->out);
+	map_release(&changed);
 }
 
 static const char *span(char *buf, size_t size, uint64_t seconds)
@@ -118,16 +137,30 @@ static struct age *ages_of(const struct page *p, const struct site **all, size_t
 	return ages;
 }
 
+/* The sites that held something since the base of a change; without one, all. */
+static size_t sites_that_held(const struct page *p, const struct site *list, size_t n,
+			      const struct site **all)
+{
+	struct map changed = { 0 };
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->changed_count; i++)
+		map_set(&changed, query_site_of(p->query, p->changed[i].leaf), 1);
+	for (size_t i = 0; i < n; i++)
+		if (counts(p, &list[i].amounts.sum, &changed, list[i].id))
+			all[count++] = &list[i];
+	map_release(&changed);
+	return count;
+}
+
 void text_sites(const struct page *p)
 {
 	const struct site *list = NULL, **all;
-	size_t n = query_sites(p->query, BY_LIVE, false, true, &list);
-	size_t shown = n < p->top ? n : p->top;
+	size_t count = query_sites(p->query, BY_LIVE, false, true, &list);
 	struct more more = { 0 };
 
-	all = xcalloc(n, sizeof(const struct site *));
-	for (size_t i = 0; i < n; i++)
-		all[i] = &list[i];
+	all = xcalloc(count + 1, sizeof(const struct site *));
+	size_t n = sites_that_held(p, list, count, all), shown = n < p->top ? n : p->top;
 	qsort(all, n, sizeof(const struct site *), compare_sites);
 	struct age *ages = ages_of(p, all, shown);
 	struct listing *t = page_listing(
@@ -145,6 +178,7 @@ void text_sites(const struct page *p)
 	free(ages);
 	free(all);
 	page_rest(p, t, n - shown, &more, "call sites");
+	page_empty(p, t, count - n);
 	listing_end(t, p->out);
 }
 

@@ -267,6 +267,10 @@ static int write_report(struct watch *w, struct query *q, const struct report_op
 	holders_init(&p.holders, p.report, o->all);
 	if (o->changes && !(changed = report_changes(p.report, o, &changed_count, err)))
 		goto out;
+	if (o->changes && !o->to) {
+		p.changed = changed;
+		p.changed_count = changed_count;
+	}
 	p.out = open_memstream(&text, &size);
 	if (!p.out)
 		base_out_of_memory();

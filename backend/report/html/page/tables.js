@@ -3,9 +3,10 @@
 const SHOWN = 40;
 
 class Table {
-	// columns: { title, get, text, kind } - get: what is sorted; text: what is written
-	constructor({ title, note, columns, rows, sort, find, about, sum }) {
-		Object.assign(this, { columns, rows, find, about, sum, by: sort, down: true, shown: SHOWN, words: '' });
+	// columns: { title, get, text, kind } - get: what is sorted; text: what is written; empty: the rows
+	// that held nothing in the interval, which are one line
+	constructor({ title, note, columns, rows, sort, find, about, sum, empty }) {
+		Object.assign(this, { columns, rows, find, about, sum, empty, by: sort, down: true, shown: SHOWN, words: '', all: false });
 		this.box = document.createElement('section');
 		this.table = document.createElement('table');
 		this.caption = document.createElement('caption');
@@ -26,6 +27,7 @@ class Table {
 		this.more.addEventListener('click', (e) => {
 			if (e.target.tagName === 'BUTTON') {
 				this.shown = Infinity;
+				this.all = e.target.dataset.rows === 'empty';
 				this.draw();
 			}
 		});
@@ -64,7 +66,8 @@ class Table {
 	draw() {
 		const head = document.createElement('thead'), body = document.createElement('tbody'), top = document.createElement('tr');
 		const all = this.ordered(), found = this.words && this.find ? all.filter((r) => this.matches(r)) : all;
-		const wanted = found.length ? found : all; // words that are found elsewhere empty no table
+		const searched = found.length ? found : all; // words that are found elsewhere empty no table
+		const wanted = this.empty && !this.all ? searched.filter((r) => !this.empty(r)) : searched;
 		const focused = document.activeElement && this.table.contains(document.activeElement) ? document.activeElement.dataset.by : null;
 
 		this.shownColumns.forEach((c) => {
@@ -83,7 +86,7 @@ class Table {
 		head.append(top);
 		body.append(...wanted.slice(0, this.shown).map((row) => this.line(row)));
 		this.table.replaceChildren(this.caption, head, body);
-		this.tellMore(wanted.length, found.length);
+		this.tellMore(wanted.length, found.length, searched.length - wanted.length);
 		if (focused !== null)
 			this.table.querySelector(`button[data-by="${focused}"]`).focus();
 	}
@@ -114,18 +117,23 @@ class Table {
 		return tr;
 	}
 
-	tellMore(count, found) {
+	tellMore(count, found, empty) {
 		const left = count - Math.min(count, this.shown), parts = [];
-
-		if (this.words && this.find)
-			parts.push(`${countText(found)} of ${countText(this.rows.length)} rows match the search${found ? '' : ': all are shown'}. `);
-		if (left) {
+		const add = (text, rows) => {
 			const button = document.createElement('button');
 
 			button.type = 'button';
-			button.textContent = `Show ${countText(left)} more`;
-			parts.push(button);
-		}
+			button.dataset.rows = rows;
+			button.textContent = text;
+			parts.push(button, ' ');
+		};
+
+		if (this.words && this.find)
+			parts.push(`${countText(found)} of ${countText(this.rows.length)} rows match the search${found ? '' : ': all are shown'}. `);
+		if (left)
+			add(`Show ${countText(left)} more`, 'rest');
+		if (empty)
+			add(`${countText(empty)} more without memory`, 'empty');
 		this.more.replaceChildren(...parts);
 	}
 
@@ -149,6 +157,7 @@ const amounts = (first, names = ['Live', 'Blocks', 'Allocated', 'Allocations']) 
 function ownersTable(data, model) {
 	return new Table({ title: 'Libraries', note: 'by owner: allocation wrappers are skipped', rows: data.owners, sort: 1,
 		find: (r) => r[0], about: (r) => r[5],
+		empty: (r) => !model.wholeChosen && !r[2] && !model.ownersNet[data.owners.indexOf(r)],
 		columns: [{ title: 'Library', kind: 'text', get: (r) => r[0] }, ...amounts(1),
 			{ title: 'Net', hidden: () => model.wholeChosen, get: (r) => model.ownersNet[data.owners.indexOf(r)],
 				text: (n) => signed(n, bytesText), tone: (n) => n > 0 ? 'bad' : n < 0 ? 'good' : '' }] });
@@ -159,6 +168,7 @@ function sitesTable(data, model) {
 
 	return new Table({ title: 'Call sites', note: 'the innermost function that is not an allocation wrapper', rows: data.sites, sort: 4,
 		find: (r) => r[0] || '', about: (r) => r[15],
+		empty: (r) => !model.wholeChosen && !r[6] && !model.sitesNet.get(r[16]),
 		columns: [
 			{ title: 'Call site', kind: 'text', get: (r) => r[0] || '?' },
 			{ title: 'Called by', kind: 'text', second: true, get: (r) => r[1] },
@@ -193,17 +203,18 @@ function changes(data, first) {
 	];
 }
 
+const withoutMemory = (first) => (r) => !r[first] && !r[first + 1] && !r[first + 2] && !r[first + 3];
 const largestFirst = (data) => data.diff.noise_rule ? 'largest change first; noise last' : 'largest change first';
 
 function changedOwnersTable(data) {
 	return new Table({ title: 'Libraries', note: `by owner; ${largestFirst(data)}`, rows: data.owners, sort: 1,
-		find: (r) => r[0] || '', about: () => data.diff.about,
+		find: (r) => r[0] || '', about: () => data.diff.about, empty: withoutMemory(1),
 		columns: [{ title: 'Library', kind: 'text', get: (r) => r[0] || '?' }, ...changes(data, 1)] });
 }
 
 function changedSitesTable(data) {
 	return new Table({ title: 'Call sites', note: largestFirst(data), rows: data.sites, sort: 4,
-		find: (r) => r[0] || '', about: () => data.diff.about,
+		find: (r) => r[0] || '', about: () => data.diff.about, empty: withoutMemory(1),
 		columns: [
 			{ title: 'Call site', kind: 'text', get: (r) => r[0] || '?' },
 			{ title: 'Called by', kind: 'text', second: true, get: (r) => r[7] },
