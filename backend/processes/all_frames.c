@@ -336,22 +336,32 @@ static void put_losses(struct all *a)
 	}
 }
 
-/* The resident memory of processes is no sum: they share pages. */
-static void put_graph(struct all *a)
+/* The graph up to now; its peak is All's, where none was larger. */
+static size_t graph_of(struct all *a, struct point points[ALL_GRAPH_POINTS])
 {
-	struct point points[ALL_GRAPH_POINTS], peak = { 0 };
+	struct point peak = { 0 };
 	struct all_graph g;
 
 	all_graph_copy(&g, &a->graph);
 	for (size_t i = 0; i < a->count; i++)
 		if (a->members[i].watch)
 			all_member_graph(a, &a->members[i], &g);
+	all_others_graph(a, &g);
 	size_t n = all_graph_sum(&g, points, &peak);
 	all_graph_release(&g);
 	if (peak.live_bytes > a->totals.peak_bytes) {
 		a->totals.peak_bytes = peak.live_bytes;
 		a->totals.peak_time_ns = peak.time_ns;
 	}
+	return n;
+}
+
+/* The resident memory of processes is no sum: they share pages. */
+static void put_graph(struct all *a)
+{
+	struct point points[ALL_GRAPH_POINTS];
+	size_t n = graph_of(a, points);
+
 	frames_put_all(&a->out, (uint64_t[]){ 0, 0 }, 2); /* interval, owners */
 	for (size_t i = 0; i < n; i++) {
 		const struct point *x = &points[i];
@@ -463,6 +473,8 @@ void all_frames_tick(struct all *a)
 	put_losses(a);
 	if (begins)
 		put_graph(a);
+	else if (!any_runs(a))
+		graph_of(a, (struct point[ALL_GRAPH_POINTS]){ 0 }); /* the peak, once */
 	put_nodes(a);
 	put_slots(a);
 	put_counts(a);

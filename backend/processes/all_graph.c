@@ -11,25 +11,53 @@ static uint64_t less(uint64_t all, uint64_t part)
 	return all > part ? all - part : 0;
 }
 
-/* One at the time of the one before takes its place. */
+/* Of several of one time the largest stays. */
 static void add(struct all_graph *g, struct point p)
 {
 	struct all_point *last = g->count ? &g->points[g->count - 1] : NULL;
 
 	if (last && last->member == g->members && last->p.time_ns >= p.time_ns) {
 		p.time_ns = last->p.time_ns;
-		last->p = p;
+		if (p.live_bytes >= last->p.live_bytes)
+			last->p = p;
 		return;
 	}
 	GROW(g->points, g->room, g->count + 1);
 	g->points[g->count++] = (struct all_point){ p, g->members };
 }
 
+/* Its graph, and what no point of that has: its peak, and its last word. free() the list. */
+static struct point *points_of(const struct model *m, size_t *n)
+{
+	const struct totals *t = model_totals(m);
+	const struct point *history;
+	size_t count = model_history(m, &history), at = count;
+	struct point *list = xcalloc(count + 2, sizeof *list);
+	const struct point last = { .time_ns = t->time_ns,
+				    .live_bytes = live_bytes(&t->sum),
+				    .live_blocks = live_blocks(&t->sum),
+				    .alloc_bytes = t->sum.alloc_bytes,
+				    .alloc_blocks = t->sum.alloc_blocks };
+
+	while (at && history[at - 1].time_ns > t->peak_time_ns)
+		at--;
+	if (at)
+		memcpy(list, history, at * sizeof *list);
+	list[at] = at ? history[at - 1] : (struct point){ 0 };
+	list[at].time_ns = t->peak_time_ns;
+	list[at].live_bytes = t->peak_bytes;
+	if (at < count)
+		memcpy(&list[at + 1], &history[at], (count - at) * sizeof *list);
+	list[count + 1] = last;
+	*n = t->time_ns ? count + 2 : 0;
+	return list;
+}
+
 void all_graph_add(struct all_graph *g, const struct model *m, const struct process *p,
 		   uint64_t clock_ns, uint64_t heir_ns)
 {
-	const struct point *list;
-	size_t n = model_history(m, &list);
+	size_t n;
+	struct point *list = points_of(m, &n);
 	/* What it inherited, as it was at the fork: what was freed of it since is known now, and
 	 * not for each point. So a sum is never more than there was. */
 	struct point last = { 0 };
@@ -52,6 +80,25 @@ void all_graph_add(struct all_graph *g, const struct model *m, const struct proc
 		last.time_ns = p->end_ns;
 		last.live_bytes = last.live_blocks = 0;
 		add(g, last);
+	}
+	g->members++;
+	free(list);
+}
+
+void all_graph_add_end(struct all_graph *g, const struct process *p, uint64_t now_ns)
+{
+	uint64_t inherited = process_inherited(p), end = p->end_ns ? p->end_ns : now_ns;
+	struct point at = { .time_ns = end ? end - 1 : 0,
+			    .live_bytes = less(p->live_bytes, inherited),
+			    .live_blocks = inherited ? 0 : p->live_blocks,
+			    .alloc_bytes = process_allocated(p),
+			    .alloc_blocks = process_allocated_blocks(p) };
+
+	add(g, at);
+	if (p->end_ns) {
+		at.time_ns = end;
+		at.live_bytes = at.live_blocks = 0;
+		add(g, at);
 	}
 	g->members++;
 }

@@ -25,6 +25,8 @@ struct all_graph {
  * begins. */
 void all_graph_add(struct all_graph *g, const struct model *m, const struct process *p,
 		   uint64_t clock_ns, uint64_t heir_ns);
+/* A process of which only the last word is known: that is its one point. */
+void all_graph_add_end(struct all_graph *g, const struct process *p, uint64_t now_ns);
 void all_graph_copy(struct all_graph *to, const struct all_graph *from);
 /* At most ALL_GRAPH_POINTS sums, and the largest of all: it is one of them. Once. */
 size_t all_graph_sum(struct all_graph *g, struct point *points, struct point *peak);

@@ -68,6 +68,16 @@ void all_member_graph(const struct all *a, const struct member *me, struct all_g
 		      all_clock_of(a->of, me->id), lines_heir_from(a->of, me->id));
 }
 
+void all_others_graph(const struct all *a, struct all_graph *g)
+{
+	for (uint32_t id = 1; id <= a->of->count; id++) {
+		const struct line *l = lines_at(a->of, id);
+		if (l && !all_member_of(a, id) && l->p.state != PROCESS_EXECED &&
+		    l->p.state != PROCESS_UNFOLLOWED)
+			all_graph_add_end(g, &l->p, processes_time_ns(a->of));
+	}
+}
+
 struct since {
 	const struct all *all;
 	uint64_t time_ns;

@@ -178,6 +178,7 @@ const struct columns *all_columns(const struct member *me);    /* NULL: its watc
 uint32_t all_slots_of(const struct member *me, const struct columns *c);
 struct kept_slot all_slot_of(const struct member *me, const struct columns *c, uint32_t slot);
 void all_member_graph(const struct all *a, const struct member *me, struct all_graph *g);
+void all_others_graph(const struct all *a, struct all_graph *g); /* those without call paths */
 /* Live blocks of the processes without call paths that count now and had begun then. */
 struct live all_others_since(const struct all *a, uint64_t time_ns);
 

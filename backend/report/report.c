@@ -247,6 +247,19 @@ static void warn_state(struct report *r, struct watch *w)
 		warn_incomplete(r);
 }
 
+/* Of All: processes that ended one after the other never held it together. */
+static void warn_ends(struct report *r)
+{
+	const struct totals *t = model_totals(r->model);
+	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER];
+
+	if (t->peak_bytes && live_bytes(&t->sum) > t->peak_bytes)
+		add_warning(r, xasprintf("Live is what each process held at its end: %s together, "
+					 "though never more than %s at one time.",
+					 format_bytes(live, live_bytes(&t->sum)),
+					 format_bytes(peak, t->peak_bytes)));
+}
+
 static void warn_counts(struct report *r)
 {
 	char n[FORMAT_NUMBER];
@@ -388,6 +401,8 @@ static void gather_warnings(struct report *r, struct watch *w)
 	const char *const *list = NULL;
 
 	warn_state(r, w);
+	if (watch_target(w)->kind == TARGET_MADE)
+		warn_ends(r);
 	for (size_t i = 0, n = watch_warnings(w, &list); i < n; i++)
 		add_warning(r, xstrdup(list[i]));
 	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)

@@ -117,6 +117,10 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes);
  */
 const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
 
+/* Why the agent's scans say nothing: sentences, each once. Returns how many. */
+enum { REPORT_LOOKS = 3 };
+size_t report_not_known(const struct watch *w, const char *why[REPORT_LOOKS]);
+
 #define REPORT_RANGE (2 * FORMAT_NUMBER + 4)
 /* "14.0M", "0 to 14.0M" */
 const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes);

@@ -83,6 +83,50 @@ def t_what_forks_inherit_counts_once():
         assert r["totals"]["peak_bytes"] == (10 + forks) * MB, r["totals"]
 
 
+# One after the other: a process holds 20 MB for a moment, then 5 MB for 1.5 s, and ends; another holds 3 MB, and ends at once.
+IN_TURN = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *volatile kept;
+static void in_turn(size_t bytes, int ms)
+{
+	if (!fork()) {
+		if (ms)
+			free(malloc(20000000));
+		kept = malloc(bytes);
+		usleep(1000 * ms);
+		_exit(0);
+	}
+	wait(NULL);
+	usleep(300000); /* its end may be noticed some milliseconds later */
+}
+int main(int argc, char **argv)
+{
+	usleep(1100000);
+	for (int i = 0; i < 2; i++)
+		in_turn(5000000, 1500);
+	in_turn(3000000, 0);
+	return argc < 0;
+}
+"""
+
+
+@mostly_waits
+def t_what_each_held_at_its_end_and_the_peak():
+    """All's peak is no less than a process' own, also where that fell between two points of the graph. What each held at
+    its end may add up to more, since it was not held together: the report says so. It says what All has not once."""
+    session = recorded(compiled(IN_TURN))
+    r = all_of(session)
+    sums_equal(r)
+    assert r["totals"]["live_bytes"] == 13 * MB and r["totals"]["peak_bytes"] == 20 * MB, r["totals"]
+    assert not [w for w in r["warnings"] if "at its end" in w], r["warnings"]
+    assert len(r["not_known"]) == 1 and {p["rss_bytes"] for p in r["timeline"]} == {None}, (r["not_known"], r["timeline"])
+    r = all_of(recorded(compiled(IN_TURN.replace("20000000", "5000000"))))
+    assert r["totals"]["live_bytes"] == 13 * MB and r["totals"]["peak_bytes"] == 5 * MB, r["totals"]
+    assert [w for w in r["warnings"] if re.search("at its end: 12.4M together, though never more than 4.8M", w)], r["warnings"]
+
+
 # 10 MB before two forks, 1 MB in each. "here"; then 2 MB in the first, which frees the 10 MB, 3 MB in the parent, and the
 # second frees its 1 MB.
 MARKED = r"""

@@ -325,12 +325,12 @@ static void put_processes(const struct report_options *o, struct pack *out)
 
 static void put_missing(const struct watch *w, struct pack *out)
 {
-	static const enum mtw_kind kinds[] = { MTW_KIND_THREADS, MTW_KIND_MEMORY,
-					       MTW_KIND_COHORTS };
+	const char *why[REPORT_LOOKS];
+	size_t n = report_not_known(w, why);
 
 	list_begin(out, "not_known");
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		pack_text(out, watch_missing(w, kinds[i]));
+	for (size_t i = 0; i < n; i++)
+		pack_text(out, why[i]);
 	pack_close(out, ']');
 }
 

@@ -419,7 +419,8 @@ static void timeline(struct printer *p)
 		set(o, "live_bytes", number(points[i].live_bytes));
 		set(o, "live_blocks", number(points[i].live_blocks));
 		set(o, "allocated_bytes", number(points[i].alloc_bytes));
-		set(o, "rss_bytes", number(points[i].rss_bytes));
+		set(o, "rss_bytes",
+		    points[i].rss_bytes ? number(points[i].rss_bytes) : json_null());
 		stream_element(&p->stream, o);
 	}
 	stream_list_end(&p->stream);

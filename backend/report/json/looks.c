@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-static const enum mtw_kind kinds[] = { MTW_KIND_THREADS, MTW_KIND_MEMORY, MTW_KIND_COHORTS };
-
 static json_t *part(unsigned what, const char *name, uint64_t bytes, uint64_t mappings)
 {
 	json_t *o = json_object();
@@ -70,12 +68,11 @@ json_t *report_json_ages(const struct model *m)
 
 json_t *report_json_not_known(const struct watch *w)
 {
+	const char *why[REPORT_LOOKS];
+	size_t n = report_not_known(w, why);
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
-		const char *why = watch_missing(w, kinds[i]);
-		if (why)
-			json_array_append_new(list, json_string(why));
-	}
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(list, json_string(why[i]));
 	return list;
 }

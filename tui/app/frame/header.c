@@ -376,9 +376,14 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 
 	/* Live excludes blocks from before the attach, so its share of RSS would be wrong. */
 	bool late = coverage_late(of->model);
+	/* they need not have ended together: the sum may be above the peak */
+	bool ends = watch_target(of->watch)->kind == TARGET_MADE && figures_over(f) && !f->past;
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
-	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
+	    text_blocks(two, live_blocks(&t->sum)),
+	    late   ? " since the attach"
+	    : ends ? " at their ends"
+		   : "");
 	if (f->rss_bytes && (s->w < TOTALS_WIDE || late))
 		add(parts, &n, ROLE_NUMBER, "RSS %s", text_bytes(one, f->rss_bytes));
 	else if (f->rss_bytes)

@@ -328,7 +328,7 @@ class Page {
 		pair.className = 'pair';
 		pair.append(...small.map((t) => t.box));
 		$('tables').append(...this.tables.map((t) => t.box), pair);
-		for (const why of data.not_known.filter(Boolean)) {
+		for (const why of data.not_known) {
 			const p = document.createElement('p');
 
 			p.className = 'hint';
