@@ -80,8 +80,12 @@ struct code_stored *code_store_take(struct code_store *s, const struct code_wher
 				    char **problem);
 void code_store_give_back(struct code_store *s, struct code_stored *f);
 struct code_file *code_store_use(struct code_stored *f); /* to ask it now */
-/* Frees the data of files that nobody asked for that long; *freed: of any. Returns when the next
- * one is due, 0 = none. */
+/* An answer took so long. */
+void code_store_took(struct code_stored *f, uint64_t ns);
+#define CODE_REST_LEAST_NS 2000000000u
+/* Frees the data of files that nobody asked for in ten times the time that it took to read them, at
+ * least two seconds, at most unused_ns; *freed: of any. Returns when the next one is due, 0 = none.
+ */
 uint64_t code_store_rest(struct code_store *s, uint64_t unused_ns, bool *freed);
 
 /* debug_files.c: a module's separate debug file. The symbolizer's thread only; for

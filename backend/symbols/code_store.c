@@ -18,6 +18,8 @@
 #include <string.h>
 
 #define IDLE_FILES 32u
+#define READ_NS 1000000u /* an answer that took as long read a part of the file */
+#define READ_TIMES 10u
 #define IDLE_BYTES (256ull << 20) /* of the files, with their debug files */
 
 struct code_stored {
@@ -28,6 +30,7 @@ struct code_stored {
 	size_t build_id_len;
 	unsigned users;
 	uint64_t used_ns; /* when it was last asked, or given back */
+	uint64_t read_ns; /* its data was read in, since it last rested */
 	bool rests;       /* its data is freed */
 };
 
@@ -161,6 +164,20 @@ struct code_file *code_store_use(struct code_stored *f)
 	return f->file;
 }
 
+void code_store_took(struct code_stored *f, uint64_t ns)
+{
+	if (ns >= READ_NS)
+		f->read_ns += ns;
+}
+
+static uint64_t rests_after(const struct code_stored *f, uint64_t most)
+{
+	uint64_t ns = READ_TIMES * f->read_ns;
+
+	ns = ns > CODE_REST_LEAST_NS ? ns : CODE_REST_LEAST_NS;
+	return ns < most ? ns : most;
+}
+
 /* The longest unused file without users; NULL: they are within their bounds. */
 static struct code_stored *superfluous(const struct code_store *s)
 {
@@ -198,12 +215,13 @@ uint64_t code_store_rest(struct code_store *s, uint64_t unused_ns, bool *freed)
 
 	*freed = false;
 	for (struct code_stored *f = s->files; f; f = f->next) {
-		uint64_t at = f->used_ns + unused_ns;
+		uint64_t at = f->used_ns + rests_after(f, unused_ns);
 		if (f->rests || !f->used_ns)
 			continue;
 		if (at <= now) {
 			code_file_rest(f->file);
 			*freed = f->rests = true;
+			f->read_ns = 0;
 		} else if (!next || at < next) {
 			next = at;
 		}

@@ -179,6 +179,16 @@ static struct symbolizer_answer *work_on_generated(struct worker *w, struct symb
 	return a;
 }
 
+/* Whether a file may rest. */
+static void look_soon(struct worker *w)
+{
+	uint64_t most = symbolizer_rest_ms * 1000000ull,
+		 at = now_ns() + (most < CODE_REST_LEAST_NS ? most : CODE_REST_LEAST_NS);
+
+	if (!w->rest_ns || w->rest_ns > at)
+		w->rest_ns = at;
+}
+
 /* Not locked: the slow part. */
 static struct symbolizer_answer *work_on(struct worker *w, struct symbolizer_job *job)
 {
@@ -196,6 +206,7 @@ static struct symbolizer_answer *work_on(struct worker *w, struct symbolizer_job
 	if (!file->opened)
 		file->opened = code_store_take(w->store, &where, &file->problem);
 	struct code_file *code = code_store_use(file->opened);
+	uint64_t began = now_ns();
 	if (job->given && !file->has_given) {
 		file->has_given = true;
 		code_file_give(code, &where, file->given);
@@ -213,6 +224,8 @@ static struct symbolizer_answer *work_on(struct worker *w, struct symbolizer_job
 	}
 	if (a->final && file->problem)
 		a->problem = xstrdup(file->problem);
+	code_store_took(file->opened, now_ns() - began);
+	look_soon(w);
 	return a;
 }
 
@@ -360,8 +373,6 @@ static void *work(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		struct symbolizer_answer *a =
 			job->file->generated ? work_on_generated(w, s, job) : work_on(w, job);
-		if (!w->rest_ns && !job->file->generated)
-			w->rest_ns = now_ns() + symbolizer_rest_ms * 1000000ull;
 		pthread_mutex_lock(&w->lock);
 		if (a)
 			give(s, a);

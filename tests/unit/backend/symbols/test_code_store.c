@@ -215,6 +215,28 @@ TEST(unused_files_free_their_data)
 	code_store_free(s);
 }
 
+/* What took long to read is kept longer. */
+TEST(a_file_rests_by_what_it_took)
+{
+	const uint64_t second = 1000000000u, hour = 3600 * second;
+	struct code_store *s = code_store_new(&nowhere);
+	struct code_stored *a = take(s, "/bin/1", "e1", 1);
+	bool freed;
+
+	code_store_use(a);
+	for (unsigned i = 0; i < 100000; i++)
+		code_store_took(a, 900000); /* answers from what is there */
+	CHECK(code_store_rest(s, hour, &freed) < now_ns() + 3 * second);
+	code_store_took(a, 100 * second);
+	CHECK(code_store_rest(s, hour, &freed) > now_ns() + 900 * second);
+	CHECK(code_store_rest(s, 60 * second, &freed) < now_ns() + 61 * second);
+	CHECK(!freed);
+	code_store_rest(s, 0, &freed);
+	code_store_use(a); /* it is read again, which took no time */
+	CHECK(freed && code_store_rest(s, hour, &freed) < now_ns() + 3 * second);
+	code_store_free(s);
+}
+
 TEST(a_store_is_of_its_places)
 {
 	static const struct {
