@@ -45,6 +45,8 @@ void columns_release(struct columns *c)
 	free(c->is_stack);
 	free(c->grown);
 	free(c->sampled_bits);
+	wide_release(&c->now_wide);
+	wide_release(&c->rate_wide);
 	window_release(&c->window);
 	peak_release(&c->peak);
 }
@@ -144,14 +146,15 @@ static void make_room(struct columns *to, const struct columns *from)
 		to->base.until = xcalloc(count, sizeof *to->base.until);
 }
 
-static void put_rate(struct columns *to, uint32_t at, const struct slot_rate *rate)
+static void put_rate(struct columns *to, uint32_t at, const struct narrow *rate)
 {
 	to->rate[at] = *rate;
 	set_bit(to->rated_bits, at);
 }
 
-/* What each slot of `from` has, to its place in `to`. */
-static void move_slots(struct columns *to, const struct columns *from)
+/* What each slot of `from` has, to its place in `to`. wide: of its counters, which stay where they
+ * are. */
+static void move_slots(struct columns *to, const struct columns *from, struct wide *wide)
 {
 	uint32_t placed = from->slots->count;
 
@@ -172,10 +175,10 @@ static void move_slots(struct columns *to, const struct columns *from)
 		const struct slot_arrival *s = &from->slots_came[i];
 		uint32_t at = to->place_of[placed + i];
 
-		to->now[at] = s->now;
+		narrow_set(&to->now[at], wide, quad_of_tally(&s->now));
 		if (s->weighed)
 			set_bit(to->weighed_bits, at);
-		if (i < from->rates_room && rate_any(&from->rates_came[i].sum))
+		if (i < from->rates_room && window_has(from, &from->rates_came[i]))
 			put_rate(to, at, &from->rates_came[i]);
 	}
 }
@@ -206,7 +209,7 @@ static void place_slots(struct columns *c, const struct skeleton *was, const uin
 
 	find_places(&to, c->skeleton->stacks);
 	make_room(&to, c);
-	move_slots(&to, c);
+	move_slots(&to, c, &c->now_wide);
 	take_places(c, &to);
 }
 
@@ -308,7 +311,7 @@ bool columns_adopt(struct columns *c, const struct columns *from)
 	to.place_of = copy_of(from->place_of, (count + 1ul) * sizeof *to.place_of);
 	to.first = copy_of(from->first, (from->skeleton->stacks + 1ul) * sizeof *to.first);
 	make_room(&to, c);
-	move_slots(&to, c);
+	move_slots(&to, c, &c->now_wide);
 	take_places(c, &to);
 	skeleton_drop(c->skeleton);
 	c->skeleton = skeleton_hold(from->skeleton);

@@ -15,6 +15,7 @@
 #define HEAP_COLUMNS_H
 
 #include "heap/peak.h"
+#include "heap/quad.h"
 #include "heap/slots.h"
 #include "heap/window.h"
 
@@ -43,11 +44,14 @@ struct columns {
 	uint32_t *place_of;        /* by arrival: where the slot is */
 	uint32_t *first;           /* by stack, and one more */
 	/* by place */
-	struct tally *now;
+	struct narrow *now;     /* struct tally */
 	uint64_t *weighed_bits; /* has ever held estimates */
-	struct slot_rate *rate; /* in the window of all rates; NULL: nobody has one */
-	uint64_t *rated_bits;   /* a slot without a bit has none */
-	uint32_t rated;         /* how many have */
+	/* In the window of all rates: struct rate, and the index of the slot's entry in its newest
+	 * part, or any. NULL: nobody has one. */
+	struct narrow *rate;
+	uint64_t *rated_bits; /* a slot without a bit has none */
+	uint32_t rated;       /* how many have */
+	struct wide now_wide, rate_wide;
 	/* live at both ends of the interval that changes are counted in; NULL: the start, now.
 	 * Who sets them gives them away. */
 	struct base base;
@@ -56,8 +60,8 @@ struct columns {
 	struct idmap node_ids, slot_ids;
 	struct arrival *nodes_came;
 	struct slot_arrival *slots_came;
-	struct slot_rate *rates_came; /* of these slots; those past rates_room have none */
-	uint32_t *proven_came;        /* older nodes that are by_pointer now */
+	struct narrow *rates_came; /* of these slots; those past rates_room have none */
+	uint32_t *proven_came;     /* older nodes that are by_pointer now */
 	size_t node_count, node_room, slot_count, slot_room, rates_room, proven_count, proven_room;
 	uint64_t *is_stack; /* by arrival of nodes */
 	size_t stack_room;
@@ -107,12 +111,25 @@ static inline uint32_t columns_stack(const struct columns *c, uint32_t node)
 {
 	return skeleton_first(c->skeleton, c->skeleton->node_of[node]);
 }
-/* A slot's counters, cumulative. */
-static inline struct tally *columns_now(const struct columns *c, uint32_t slot)
+/* A slot's counters, cumulative; by place. */
+static inline struct tally columns_at(const struct columns *c, uint32_t place)
+{
+	return tally_of_quad(narrow_get(&c->now[place], &c->now_wide));
+}
+static inline struct tally columns_now(const struct columns *c, uint32_t slot)
 {
 	uint32_t placed = c->slots->count;
 
-	return slot < placed ? &c->now[c->place_of[slot]] : &c->slots_came[slot - placed].now;
+	return slot < placed ? columns_at(c, c->place_of[slot]) : c->slots_came[slot - placed].now;
+}
+static inline void columns_put(struct columns *c, uint32_t slot, const struct tally *now)
+{
+	uint32_t placed = c->slots->count;
+
+	if (slot < placed)
+		narrow_set(&c->now[c->place_of[slot]], &c->now_wide, quad_of_tally(now));
+	else
+		c->slots_came[slot - placed].now = *now;
 }
 static inline uint32_t columns_epoch(const struct columns *c, uint32_t slot)
 {

@@ -39,7 +39,7 @@ static struct sums *new_sums(const struct columns *c)
 	for (uint32_t k = 0; k < s->stacks; k++) {
 		struct quad own = { { 0 } };
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
-			quad_add(&own, quad_of_tally(&c->now[i]));
+			quad_add(&own, narrow_get(&c->now[i], &c->now_wide));
 			if (bit_of(c->weighed_bits, i))
 				s->estimate_bits[k / 64] |= 1ull << k % 64;
 		}
@@ -48,11 +48,6 @@ static struct sums *new_sums(const struct columns *c)
 	running_end(&pen);
 	count_estimates(s);
 	return s;
-}
-
-static struct quad quad_of_change(const struct change *c)
-{
-	return (struct quad){ { c->born_blocks, c->born_bytes, c->gone_blocks, c->gone_bytes } };
 }
 
 static void add_change(struct change *sum, struct live was, struct live is)
@@ -75,7 +70,8 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 	for (uint32_t k = 0; k < stacks; k++) {
 		struct change own = { 0 };
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
-			struct live now = { live_blocks(&c->now[i]), live_bytes(&c->now[i]) };
+			struct tally all = columns_at(c, i);
+			struct live now = { live_blocks(&all), live_bytes(&all) };
 			struct live was = base->from ? base->from[i] : (struct live){ 0 };
 
 			add_change(&own, was, base->until ? base->until[i] : now);
@@ -102,7 +98,8 @@ static struct heap_rates *new_rates(const struct columns *c)
 
 			while (c->first[k + 1] <= at)
 				k++;
-			heap_rates_put(&pen, k, &c->rate[at].sum);
+			struct rate own = rate_of_quad(narrow_get(&c->rate[at], &c->rate_wide));
+			heap_rates_put(&pen, k, &own);
 		}
 	return heap_rates_end(&pen);
 }
@@ -202,10 +199,8 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 /* Of a range of stacks. Since the start all that is alive was born. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
-	if (h->changes) {
-		struct quad q = running_between(&h->changes->sum, first, end);
-		return (struct change){ q.n[0], q.n[1], q.n[2], q.n[3] };
-	}
+	if (h->changes)
+		return change_of_quad(running_between(&h->changes->sum, first, end));
 	struct tally t = heap_of_stacks(h, first, end);
 	return (struct change){ .born_blocks = live_blocks(&t), .born_bytes = live_bytes(&t) };
 }

@@ -107,16 +107,10 @@ struct amounts heap_amounts(const struct heap *h, uint32_t node);
 struct amounts heap_self_amounts(const struct heap *h, uint32_t node);
 struct amounts heap_amounts_of_stack(const struct heap *h, uint32_t stack);
 
-static inline struct quad quad_of_tally(const struct tally *t)
-{
-	return (struct quad){ { t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes } };
-}
 /* Of the stacks first .. end - 1. */
 static inline struct tally heap_of_stacks(const struct heap *h, uint32_t first, uint32_t end)
 {
-	struct quad q = running_between(&h->sums->sum, first, end);
-
-	return (struct tally){ q.n[0], q.n[1], q.n[2], q.n[3] };
+	return tally_of_quad(running_between(&h->sums->sum, first, end));
 }
 static inline struct tally heap_of_stack(const struct heap *h, uint32_t stack)
 {

@@ -23,7 +23,7 @@ static void end_stack(struct rates_pen *p)
 	if (p->stack == NO_ID)
 		return;
 	p->to->bits[p->stack / 64] |= 1ull << p->stack % 64;
-	running_put(&p->pen, (struct quad){ { p->rate.bytes, p->rate.blocks, p->rate.freed } });
+	running_put(&p->pen, quad_of_rate(&p->rate));
 }
 
 void heap_rates_put(struct rates_pen *p, uint32_t stack, const struct rate *rate)
@@ -56,9 +56,7 @@ struct heap_rates *heap_rates_end(struct rates_pen *p)
 
 static struct rate at(const struct heap_rates *r, uint32_t from, uint32_t to)
 {
-	struct quad q = running_between(&r->sum, from, to);
-
-	return (struct rate){ q.n[0], q.n[1], q.n[2] };
+	return rate_of_quad(running_between(&r->sum, from, to));
 }
 
 void heap_rates_each(const struct heap_rates *r,

@@ -9,13 +9,9 @@
 #ifndef HEAP_RUNNING_H
 #define HEAP_RUNNING_H
 
-#include "base/base.h"
+#include "heap/quad.h"
 
 #define RUNNING_BLOCK 64u
-
-struct quad {
-	uint64_t n[4];
-};
 
 struct running_block {
 	struct quad before;
@@ -40,18 +36,6 @@ void running_begin(struct running_pen *p, struct running_sums *to, uint32_t most
 void running_flush(struct running_pen *p); /* for running_put() */
 void running_end(struct running_pen *p);
 void running_release(struct running_sums *r);
-
-static inline void quad_add(struct quad *to, struct quad q)
-{
-	for (unsigned i = 0; i < 4; i++)
-		to->n[i] += q.n[i];
-}
-
-static inline struct quad quad_sub(struct quad a, struct quad b)
-{
-	return (struct quad){ { a.n[0] - b.n[0], a.n[1] - b.n[1], a.n[2] - b.n[2],
-				a.n[3] - b.n[3] } };
-}
 
 static inline void running_put(struct running_pen *p, struct quad own)
 {

@@ -23,17 +23,22 @@ static size_t kept(const struct columns *c, size_t slots_each)
 void columns_rest(struct columns *c)
 {
 	for (size_t i = 0; !c->rests && i < c->grown_count; i++) {
-		struct tally *now = columns_now(c, c->grown[i].slot);
+		struct tally now = columns_now(c, c->grown[i].slot);
 
-		*now = tally_sub(now, &c->grown[i].by);
+		now = tally_sub(&now, &c->grown[i].by);
+		columns_put(c, c->grown[i].slot, &now);
 	}
 	c->rests = true;
 }
 
 static void go_ahead(struct columns *c)
 {
-	for (size_t i = 0; c->rests && i < c->grown_count; i++)
-		tally_add(columns_now(c, c->grown[i].slot), &c->grown[i].by);
+	for (size_t i = 0; c->rests && i < c->grown_count; i++) {
+		struct tally now = columns_now(c, c->grown[i].slot);
+
+		tally_add(&now, &c->grown[i].by);
+		columns_put(c, c->grown[i].slot, &now);
+	}
 	c->rests = false;
 }
 
@@ -46,9 +51,10 @@ static void note_grown(struct columns *c, uint32_t slot, const struct tally *by)
 /* A stack that has ever held estimates has them for good. */
 static void take_estimate(struct columns *c, uint32_t slot)
 {
-	const struct tally *now = columns_now(c, slot);
-
-	if (!bit_of(c->sampled_bits, slot) || !(now->alloc_blocks | now->alloc_bytes))
+	if (!bit_of(c->sampled_bits, slot))
+		return;
+	struct tally now = columns_now(c, slot);
+	if (!(now.alloc_blocks | now.alloc_bytes))
 		return;
 	columns_weigh(c, slot);
 	c->estimated = true;
@@ -167,20 +173,20 @@ static int take_counts(struct columns *c, const struct heap_event *e, struct err
 		return err_set(err, 3,
 			       "stream: counters of slot %u, which was never named; connect again",
 			       e->id);
-	struct tally *was = columns_now(c, slot);
+	struct tally was = columns_now(c, slot);
 	const struct tally *now = &e->t;
-	if (now->alloc_blocks < was->alloc_blocks || now->alloc_bytes < was->alloc_bytes ||
-	    now->free_blocks < was->free_blocks || now->free_bytes < was->free_bytes)
+	if (now->alloc_blocks < was.alloc_blocks || now->alloc_bytes < was.alloc_bytes ||
+	    now->free_blocks < was.free_blocks || now->free_bytes < was.free_bytes)
 		return err_set(err, 3, "stream: counters of slot %u shrink; connect again", e->id);
 	if (now->free_blocks > now->alloc_blocks || now->free_bytes > now->alloc_bytes)
 		return err_set(err, 3,
 			       "stream: slot %u freed more than it allocated; connect again",
 			       e->id);
-	struct tally by = tally_sub(now, was);
+	struct tally by = tally_sub(now, &was);
 	if (!(by.alloc_blocks | by.alloc_bytes | by.free_blocks | by.free_bytes))
 		return 0; /* a renewed link says all of them again */
 	note_grown(c, slot, &by);
-	*was = *now;
+	columns_put(c, slot, now);
 	return 0;
 }
 
@@ -264,8 +270,10 @@ static int take_epoch(struct columns *c, const struct heap_event *e)
 	c->first_epoch = e->number;
 	c->inherited = (struct tally){ 0 };
 	for (uint32_t a = 0; c->first_epoch && a < columns_slots(c); a++)
-		if (columns_epoch(c, a) < c->first_epoch)
-			tally_add(&c->inherited, columns_now(c, a));
+		if (columns_epoch(c, a) < c->first_epoch) {
+			struct tally now = columns_now(c, a);
+			tally_add(&c->inherited, &now);
+		}
 	go_ahead(c);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #define AHEAD 16u       /* in memory */
+#define ENTRY 3u        /* beside struct rate in a quad */
 #define ENTRY_BYTES 30u /* at most: 5 of the slot and of the blocks, 10 of each other number */
 
 const struct window_part *window_part(const struct window *w, uint32_t i)
@@ -59,7 +60,7 @@ void window_open(struct window *w)
 	w->count++;
 }
 
-static struct slot_rate *rate_at(struct columns *c, uint32_t slot)
+static struct narrow *rate_at(struct columns *c, uint32_t slot)
 {
 	uint32_t placed = c->slots->count;
 
@@ -87,6 +88,21 @@ static void note(struct columns *c, uint32_t slot, bool had, bool has)
 		c->rated_bits[at / 64] &= ~(1ull << at % 64);
 }
 
+bool window_has(const struct columns *c, const struct narrow *rate)
+{
+	struct rate sum = rate_of_quad(narrow_get(rate, &c->rate_wide));
+
+	return rate_any(&sum);
+}
+
+static void put_rate(struct columns *c, struct narrow *at, const struct rate *sum, uint64_t entry)
+{
+	struct quad r = quad_of_rate(sum);
+
+	r.n[ENTRY] = entry;
+	narrow_set(at, &c->rate_wide, r);
+}
+
 void window_add(struct columns *c, uint32_t slot, const struct rate *change)
 {
 	struct window *w = &c->window;
@@ -94,21 +110,24 @@ void window_add(struct columns *c, uint32_t slot, const struct rate *change)
 	if (!w->count || !rate_any(change))
 		return;
 	struct window_part *p = &w->parts[(w->first + w->count - 1) % RATE_PARTS];
-	struct slot_rate *r = rate_at(c, slot);
-	struct rate_entry *e = r->entry < p->count ? &p->entries[r->entry] : NULL;
-	bool had = rate_any(&r->sum);
+	struct narrow *at = rate_at(c, slot);
+	struct quad r = narrow_get(at, &c->rate_wide);
+	struct rate sum = rate_of_quad(r);
+	struct rate_entry *e = r.n[ENTRY] < p->count ? &p->entries[r.n[ENTRY]] : NULL;
+	bool had = rate_any(&sum);
 
 	if (!e || e->slot != slot || change->blocks > UINT32_MAX - e->blocks) {
 		GROW(p->entries, p->room, p->count + 1);
-		r->entry = (uint32_t)p->count;
+		r.n[ENTRY] = p->count;
 		e = &p->entries[p->count++];
 		*e = (struct rate_entry){ .slot = slot };
 	}
 	e->bytes += change->bytes;
 	e->blocks += (uint32_t)change->blocks;
 	e->freed += change->freed;
-	rate_add(&r->sum, change);
-	note(c, slot, had, rate_any(&r->sum));
+	rate_add(&sum, change);
+	put_rate(c, at, &sum, r.n[ENTRY]);
+	note(c, slot, had, rate_any(&sum));
 }
 
 void window_expect(const struct columns *c, uint32_t slot, bool entry)
@@ -117,21 +136,24 @@ void window_expect(const struct columns *c, uint32_t slot, bool entry)
 
 	if (slot >= c->slots->count || !c->rate || !w->count)
 		return;
-	const struct slot_rate *r = &c->rate[c->place_of[slot]];
+	const struct narrow *r = &c->rate[c->place_of[slot]];
 	const struct window_part *p = window_part(w, w->count - 1);
 	if (!entry)
 		__builtin_prefetch(r, 1);
-	else if (r->entry < p->count)
-		__builtin_prefetch(&p->entries[r->entry], 1);
+	else if (r->n[ENTRY] < p->count)
+		__builtin_prefetch(&p->entries[r->n[ENTRY]], 1);
 }
 
 static void take_back(struct columns *c, const struct rate_entry *e)
 {
-	struct slot_rate *r = rate_at(c, e->slot);
-	bool had = rate_any(&r->sum);
+	struct narrow *at = rate_at(c, e->slot);
+	struct quad r = narrow_get(at, &c->rate_wide);
+	struct rate sum = rate_of_quad(r);
+	bool had = rate_any(&sum);
 
-	r->sum = rate_sub(&r->sum, &(struct rate){ e->bytes, e->blocks, e->freed });
-	note(c, e->slot, had, rate_any(&r->sum));
+	sum = rate_sub(&sum, &(struct rate){ e->bytes, e->blocks, e->freed });
+	put_rate(c, at, &sum, r.n[ENTRY]);
+	note(c, e->slot, had, rate_any(&sum));
 }
 
 void window_end(struct columns *c)
@@ -157,8 +179,11 @@ void window_end(struct columns *c)
 	if (c->rated)
 		return;
 	free(c->rate);
+	free(c->rates_came);
 	free(c->rated_bits);
-	c->rate = NULL;
+	wide_release(&c->rate_wide);
+	c->rate = c->rates_came = NULL;
+	c->rates_room = 0;
 	c->rated_bits = NULL;
 }
 

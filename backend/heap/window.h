@@ -33,16 +33,14 @@ struct window {
 	uint32_t first, count;
 };
 
-struct slot_rate {
-	struct rate sum; /* of all parts */
-	uint32_t entry;  /* index of its entry in the newest part, or any */
-};
-
 struct columns;
+struct narrow;
 
 void window_open(struct window *w);
 /* To the newest part; none: nothing. */
 void window_add(struct columns *c, uint32_t slot, const struct rate *change);
+/* What a slot did in all parts is not nothing. */
+bool window_has(const struct columns *c, const struct narrow *rate);
 /* Fetches what a slot that is added soon has; entry: of the newest part, after the slot itself. */
 void window_expect(const struct columns *c, uint32_t slot, bool entry);
 void window_end(struct columns *c); /* the oldest part */

@@ -55,7 +55,8 @@ static bool own_changes(const struct model *m, const struct columns *c, struct p
 	struct live *to = until ? model_held_at(m, c->slots, until) : NULL;
 
 	for (uint32_t a = 0; from && a < c->slots->count; a++) {
-		struct live is = to ? to[a] : live_of(columns_now(c, a));
+		struct tally now = columns_now(c, a);
+		struct live is = to ? to[a] : live_of(&now);
 		struct change x =
 			change_between(from[a].blocks, from[a].bytes, is.blocks, is.bytes);
 		change_add(&plain_of(c, of, a)->change, &x);
@@ -69,8 +70,10 @@ static bool own_changes(const struct model *m, const struct columns *c, struct p
 static bool own_amounts(const struct model *m, const struct columns *c, struct plain *of,
 			struct err *err)
 {
-	for (uint32_t a = 0; a < c->slots->count; a++)
-		tally_add(&plain_of(c, of, a)->sum, columns_now(c, a));
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		struct tally now = columns_now(c, a);
+		tally_add(&plain_of(c, of, a)->sum, &now);
+	}
 	for (uint32_t a = 0; a < c->slots->count; a++)
 		if (bit_of(c->weighed_bits, c->place_of[a]))
 			plain_of(c, of, a)->sampled = 1;
@@ -103,8 +106,10 @@ static bool check_beside(const struct model *m, const struct columns *c, struct 
 	struct tally inherited = { 0 };
 
 	for (uint32_t a = 0; a < c->slots->count; a++)
-		if (c->slots->epoch[a] < m->program.first_epoch)
-			tally_add(&inherited, columns_now(c, a));
+		if (c->slots->epoch[a] < m->program.first_epoch) {
+			struct tally now = columns_now(c, a);
+			tally_add(&inherited, &now);
+		}
 	if (memcmp(&inherited, &m->inherited, sizeof inherited))
 		return err_set(err, 125, "model: the sum of inherited slots is wrong") == 0;
 	if (!peak_adds_up(&c->peak))

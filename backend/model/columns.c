@@ -275,7 +275,8 @@ bool model_since(const struct model *of, const struct live *held, uint32_t count
 	*sum = (struct change){ 0 };
 	for (uint32_t a = 0; a < columns_slots(c); a++) {
 		struct live was = a < count ? held[a] : (struct live){ 0 };
-		struct live is = live_of(columns_now(c, a));
+		struct tally now = columns_now(c, a);
+		struct live is = live_of(&now);
 		struct change x = change_between(was.blocks, was.bytes, is.blocks, is.bytes);
 		change_add(sum, &x);
 	}

@@ -214,11 +214,11 @@ static void put_slots(struct frames *to, const struct columns *c, const uint32_t
 static void put_counts(struct frames *to, const struct columns *c, const uint32_t *ids)
 {
 	for (uint32_t a = 0; a < c->slots->count; a++) {
-		const struct tally *now = columns_now(c, a);
-		if (!(now->alloc_blocks | now->alloc_bytes))
+		struct tally now = columns_now(c, a);
+		if (!(now.alloc_blocks | now.alloc_bytes))
 			continue;
 		frames_entry(to, ids[a]);
-		value_tally(to, now);
+		value_tally(to, &now);
 		put_full_batch(to, MTW_COUNTS);
 	}
 	put_batch(to, MTW_COUNTS);

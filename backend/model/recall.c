@@ -204,14 +204,14 @@ static int recall_weighed(struct model *m, const struct columns *c, struct err *
 static struct tally counters_at(const struct columns *c, uint32_t slot, uint64_t epoch,
 				const struct live *live, const struct tally *was)
 {
-	const struct tally *now = columns_now(c, slot);
+	const struct tally now = columns_now(c, slot);
 	struct tally then = *was;
 
 	if (columns_epoch(c, slot) <= epoch) {
-		if (now->alloc_blocks > then.alloc_blocks)
-			then.alloc_blocks = now->alloc_blocks;
-		if (now->alloc_bytes > then.alloc_bytes)
-			then.alloc_bytes = now->alloc_bytes;
+		if (now.alloc_blocks > then.alloc_blocks)
+			then.alloc_blocks = now.alloc_blocks;
+		if (now.alloc_bytes > then.alloc_bytes)
+			then.alloc_bytes = now.alloc_bytes;
 	}
 	if (live->blocks + was->free_blocks > then.alloc_blocks)
 		then.alloc_blocks = live->blocks + was->free_blocks;
@@ -234,9 +234,10 @@ static struct tally *kept_counters(const struct model *from, const struct column
 
 	while (!mark && peak_next(&c->peak, &at, &cell))
 		list[cell.slot] = cell.then;
-	for (uint32_t a = 0; held && a < c->slots->count; a++)
-		list[a] = counters_at(c, a, from->marks.list[mark].epoch, &held[a],
-				      a < was->slots->count ? columns_now(was, a) : &none);
+	for (uint32_t a = 0; held && a < c->slots->count; a++) {
+		struct tally before = a < was->slots->count ? columns_now(was, a) : none;
+		list[a] = counters_at(c, a, from->marks.list[mark].epoch, &held[a], &before);
+	}
 	free(held);
 	return list;
 }
@@ -255,7 +256,8 @@ static int recall_counters(struct model *m, const struct model *from, uint32_t m
 		uint32_t slot = slots_find(c->slots, id);
 		if (slot >= was->slots->count)
 			continue;
-		struct tally more = tally_sub(&list[slot], columns_now(was, slot));
+		struct tally before = columns_now(was, slot),
+			     more = tally_sub(&list[slot], &before);
 		if (!(more.alloc_blocks | more.alloc_bytes | more.free_blocks | more.free_bytes))
 			continue;
 		tally_add(sum, &more);

@@ -39,7 +39,7 @@ struct kept_slot all_slot_of(const struct member *me, const struct columns *c, u
 		return me->kept[slot];
 	const struct skeleton *s = c->skeleton;
 	uint32_t node = s->node_of_stack[c->slots->stack[slot]];
-	return (struct kept_slot){ .now = *columns_now(c, slot),
+	return (struct kept_slot){ .now = columns_now(c, slot),
 				   .node = me->at[skeleton_arrival(s, node)],
 				   .epoch = c->slots->epoch[slot],
 				   .weighed = bit_of(c->weighed_bits, c->place_of[slot]) };

@@ -78,7 +78,8 @@ static void compare_sums(const struct heap *h, const struct columns *c)
 	struct plain *of = calloc(c->skeleton->nodes, sizeof *of);
 
 	for (uint32_t a = 0; a < c->slots->count; a++) {
-		tally_add(&of[node_of(c, a)].self, columns_now(c, a));
+		struct tally now = columns_now(c, a);
+		tally_add(&of[node_of(c, a)].self, &now);
 		if (bit_of(c->weighed_bits, c->place_of[a]))
 			of[node_of(c, a)].estimates = 1;
 	}
@@ -158,7 +159,8 @@ static void compare_changes(const struct columns *c, const struct model *m, uint
 	struct plain *of = calloc(c->skeleton->nodes, sizeof *of);
 
 	for (uint32_t a = 0; a < c->slots->count; a++) {
-		struct live is = live_of(columns_now(c, a));
+		struct tally now = columns_now(c, a);
+		struct live is = live_of(&now);
 		struct change x =
 			change_between(held[a].blocks, held[a].bytes, is.blocks, is.bytes);
 		change_add(&of[node_of(c, a)].moved, &x);
@@ -220,9 +222,10 @@ static void compare_mark(const struct columns *c, const struct model *m, uint32_
 	}
 	const struct columns *at = model_columns(then);
 	for (uint32_t a = 0; a < at->slots->count; a++) {
-		struct live is = live_of(columns_now(at, a));
+		struct tally all = columns_now(at, a);
+		struct live is = live_of(&all);
 		equal("a mark's live slot", a, &is, &held[a], sizeof is);
-		tally_add(&sum, columns_now(at, a));
+		tally_add(&sum, &all);
 	}
 	struct live all = live_of(&sum), own = live_of(&k->totals);
 	equal("a mark's live total", mark, &all, &own, sizeof all);

@@ -86,9 +86,9 @@ static int compare_parts(const void *pa, const void *pb)
 
 static bool had_blocks(const struct columns *c, uint32_t slot)
 {
-	const struct tally *now = columns_now(c, slot);
+	struct tally now = columns_now(c, slot);
 
-	return now->alloc_blocks || now->alloc_bytes;
+	return now.alloc_blocks || now.alloc_bytes;
 }
 
 static uint32_t merged_node(const struct html_tree *t, uint32_t slot)
@@ -136,7 +136,8 @@ static void enter(struct html_tree *t, uint32_t node, const struct part *p, bool
 	struct entry *e = &t->entries[t->entry_count - 1];
 	t->of_slot[p->slot] = (uint32_t)t->entry_count - 1;
 	e->estimate |= bit_of(t->report->heap->sums->estimate_bits, c->slots->stack[p->slot]);
-	tally_add(&e->sum, columns_now(c, p->slot));
+	struct tally now = columns_now(c, p->slot);
+	tally_add(&e->sum, &now);
 }
 
 static void gather_entries(struct html_tree *t)

@@ -45,8 +45,9 @@ static struct live *live_at(const struct report *r, uint32_t mark, bool start)
 	held = mark ? model_live_at(r->model, c, mark) : NULL;
 	for (uint32_t k = 0; k < stacks && !start; k++)
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
-			list[k].blocks += held ? held[i].blocks : live_blocks(&c->now[i]);
-			list[k].bytes += held ? held[i].bytes : live_bytes(&c->now[i]);
+			struct tally now = columns_at(c, i);
+			list[k].blocks += held ? held[i].blocks : live_blocks(&now);
+			list[k].bytes += held ? held[i].bytes : live_bytes(&now);
 		}
 	free(held);
 	return list;

@@ -14,7 +14,7 @@ static inline struct tally made_now(const struct model *m, uint32_t slot)
 	const struct columns *c = model_columns(m);
 	uint32_t arrival = slots_find(c->slots, slot);
 
-	return arrival == NO_ID ? (struct tally){ 0 } : *columns_now(c, arrival);
+	return arrival == NO_ID ? (struct tally){ 0 } : columns_now(c, arrival);
 }
 
 static inline struct live made_live_of(const struct model *m, uint32_t slot)

@@ -179,7 +179,8 @@ static void add_slot(struct interval *list, size_t n, const struct columns *c, u
 		else
 			high = at;
 	}
-	tally_add(&list[low].sum, columns_now(c, slot));
+	struct tally now = columns_now(c, slot);
+	tally_add(&list[low].sum, &now);
 }
 
 static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size)

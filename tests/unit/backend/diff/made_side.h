@@ -147,7 +147,7 @@ static inline void made_stack(struct side *s, const char *text, uint64_t blocks,
 	uint32_t slot = columns_add_slot(c, node, 1, 1);
 	struct tally sum = { .alloc_blocks = blocks, .alloc_bytes = bytes };
 	columns_settle(c);
-	*columns_now(c, slot) = sum;
+	columns_put(c, slot, &sum);
 	heap_drop(s->heap);
 	s->heap = heap_new(c, NULL);
 	const struct side_module *m = &s->modules[s->locations[location].module];

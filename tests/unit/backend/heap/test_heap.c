@@ -42,7 +42,7 @@ static void grow(struct plain *p, struct columns *c, unsigned nodes, unsigned sl
 
 static void set(struct columns *c, uint32_t slot, const struct tally *now, bool weighed)
 {
-	*columns_now(c, slot) = *now;
+	columns_put(c, slot, now);
 	if (weighed)
 		columns_weigh(c, slot);
 }
@@ -368,6 +368,55 @@ TEST(counters_wait_for_the_tick)
 	columns_release(&c);
 }
 
+/* Also beyond 32 bits, through moves, in the window of rates, and back. */
+TEST(numbers_of_any_size_are_kept)
+{
+	enum { MANY = 300 };
+	const uint64_t large = 5000000000u;
+	struct tally now[MANY];
+	struct columns c;
+	uint32_t leaf = 0;
+
+	seed = 5;
+	columns_init(&c);
+	for (uint32_t i = 0; i < MANY; i++) {
+		leaf = columns_add_node(&c, below(i + 1), 1, i + 1, false);
+		columns_add_slot(&c, leaf, 1, i + 1);
+		now[i] = (struct tally){ (uint64_t)below(1u << 31) << 33 >> below(64),
+					 UINT32_MAX + (uint64_t)below(2), below(9), UINT64_MAX };
+		columns_put(&c, i, &now[i]);
+		if (i % 50 == 49)
+			columns_settle(&c);
+	}
+	for (uint32_t i = 0; i < MANY; i += 2) {
+		now[i] = (struct tally){ UINT32_MAX - below(2), below(9), below(9), below(9) };
+		columns_put(&c, i, &now[i]);
+	}
+	for (uint32_t i = 0; i < MANY; i++) {
+		struct tally is = columns_now(&c, i);
+		CHECK(!memcmp(&is, &now[i], sizeof is));
+	}
+	columns_release(&c);
+	columns_init(&c);
+	PUT(&c, .type = HEAP_NODE, .id = 1);
+	PUT(&c, .type = HEAP_SLOT, .id = 1, .of = 1);
+	for (uint64_t i = 1; i <= 3; i++) { /* three parts, of which two end */
+		PUT(&c, .type = HEAP_PART);
+		PUT(&c, .type = HEAP_COUNTS, .id = 1, .t = { i, i * large, 0, 0 });
+		PUT(&c, .type = HEAP_TICK, .on = true);
+		if (i > 1)
+			PUT(&c, .type = HEAP_PART_ENDS);
+		columns_settle(&c);
+		struct heap *h = heap_new(&c, NULL);
+		CHECK_EQ(heap_rate(h, 1).bytes, large);
+		CHECK_EQ(heap_rate(h, 1).blocks, 1);
+		heap_drop(h);
+	}
+	PUT(&c, .type = HEAP_PART_ENDS);
+	CHECK_EQ(c.rated + c.rate_wide.count, 0);
+	columns_release(&c);
+}
+
 /* The past of a program: its own counters in the call tree of now. */
 TEST(another_instant_has_the_same_places)
 {
@@ -392,9 +441,8 @@ TEST(another_instant_has_the_same_places)
 	CHECK(past.skeleton == now.skeleton && past.slots == now.slots);
 	for (uint32_t s = 0; s < p.slots; s++) {
 		struct tally none = { 0 };
-		CHECK(!memcmp(columns_now(&past, s), s < then.slots ? &then.now[s] : &none,
-			      sizeof none));
-		p.now[s] = *columns_now(&past, s);
+		p.now[s] = columns_now(&past, s);
+		CHECK(!memcmp(&p.now[s], s < then.slots ? &then.now[s] : &none, sizeof none));
 		p.weighed[s] = s < then.slots && then.weighed[s];
 	}
 	check_all(&p, &past);

@@ -52,7 +52,7 @@ static void add_heap(struct member *m, const char *text)
 		CHECK(sscanf(w, " %u", &bytes) == 1 || sscanf(w, " %31s %u", path, &bytes) == 2);
 		uint32_t slot = columns_add_slot(&m->columns, add_path(m, path), 1, 1);
 		columns_settle(&m->columns);
-		*columns_now(&m->columns, slot) = (struct tally){ 1, bytes, 0, 0 };
+		columns_put(&m->columns, slot, &(struct tally){ 1, bytes, 0, 0 });
 		if (bytes == 77)
 			columns_weigh(&m->columns, slot);
 	}

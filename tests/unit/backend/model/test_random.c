@@ -140,7 +140,8 @@ static bool changes_between(const struct plain *p, uint32_t from, uint32_t to)
 	memset(seen, 0, sizeof seen);
 	for (uint32_t i = 1; was && i <= p->slots; i++) {
 		uint32_t slot = slots_find(c->slots, i);
-		struct live now = is ? is[slot] : live_of(columns_now(c, slot));
+		struct tally all = columns_now(c, slot);
+		struct live now = is ? is[slot] : live_of(&all);
 		seen[i] = change_between(was[slot].blocks, was[slot].bytes, now.blocks, now.bytes);
 	}
 	bool says = was && (is || !to);
