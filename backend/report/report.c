@@ -503,3 +503,20 @@ size_t report_tree_sorted(const struct processes *p, const struct process ***sor
 	qsort(*sorted, n, sizeof **sorted, by_peak);
 	return n;
 }
+
+size_t report_not_known(const struct watch *w, const char *why[REPORT_LOOKS])
+{
+	static const enum mtw_kind kinds[REPORT_LOOKS] = { MTW_KIND_THREADS, MTW_KIND_MEMORY,
+							   MTW_KIND_COHORTS };
+	size_t n = 0;
+
+	for (size_t i = 0; i < REPORT_LOOKS; i++) {
+		const char *one = watch_missing(w, kinds[i]);
+		bool said = !one;
+		for (size_t k = 0; k < n && one; k++)
+			said |= !strcmp(why[k], one);
+		if (!said)
+			why[n++] = one;
+	}
+	return n;
+}

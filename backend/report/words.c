@@ -277,23 +277,6 @@ const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
 	return buf;
 }
 
-size_t report_not_known(const struct watch *w, const char *why[REPORT_LOOKS])
-{
-	static const enum mtw_kind kinds[REPORT_LOOKS] = { MTW_KIND_THREADS, MTW_KIND_MEMORY,
-							   MTW_KIND_COHORTS };
-	size_t n = 0;
-
-	for (size_t i = 0; i < REPORT_LOOKS; i++) {
-		const char *one = watch_missing(w, kinds[i]);
-		bool said = !one;
-		for (size_t k = 0; k < n && one; k++)
-			said |= !strcmp(why[k], one);
-		if (!said)
-			why[n++] = one;
-	}
-	return n;
-}
-
 static const char *const values[VALUE_COUNT] = {
 	[VALUE_LIVE] = "live",           [VALUE_BLOCKS] = "blocks",
 	[VALUE_ALLOCATED] = "allocated", [VALUE_ALLOCATIONS] = "allocations",
