@@ -211,6 +211,8 @@ int processes_end(struct processes *p, struct err *err)
 			watches_explain(p, l);
 	}
 	p->timer = loop_timer(p->loop, POLL_MS, true, on_poll, p);
+	if (p->board)
+		records_read(p, true); /* who ended meanwhile: nobody reads the board after this */
 	tree_marks_end(p);
 	file_write(p);
 	return rc;

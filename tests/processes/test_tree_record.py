@@ -19,6 +19,7 @@ from client import Client, preload, run_watched
 from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits,
                      need, read_report, recorded, recording, run, start, temporary_folder, test, wait_for)
 from nobody import within_reach
+from servers import server_of
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
 HOLDS = r"""
@@ -622,6 +623,51 @@ def on_a_terminal(arguments, act=None):
 # sh's fork may not have executed the program yet: then there are two for a moment
 ON = re.compile(r"memtop: sh: ended with status 5; (?:sh|prog) \[\d+\](?: runs on: recording until it ends| and 1 more run on: recording until they end); "
                 r"\^C ends the recording, --first-only does not wait for (?:it|them)")
+
+
+# ends once its file is there
+ENDS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static void *volatile kept;
+int main(int argc, char **argv)
+{
+	kept = malloc(5000);
+	while (access(argv[1], F_OK))
+		usleep(10000);
+	return argc < 0;
+}
+"""
+
+
+@mostly_waits
+def t_who_ends_during_the_last_looks_has_ended():
+    """The end of a recording asks each agent once more, and a stopped one keeps it waiting: whoever ends meanwhile has
+    ended in the file, too."""
+    go = temporary_folder() + "/go"
+    programs = compiled(ENDS), compiled(HOLDS)
+    ends, holds = (os.path.dirname(x) for x in programs)
+    r = recording("/bin/sh", "-c", f"{programs[0]} {go} & {programs[1]} 2000000 60 &", stderr=subprocess.DEVNULL)
+
+    def both_recorded():
+        done = memtop("report", "--format", "json", "--process", "all", r.session)
+        found = json.loads(done.stdout)["processes"] if done.returncode == 0 else []
+        found = {os.path.dirname(p["exe"]): p["pid"] for p in found if p["recorded"]}
+        return found if {ends, holds} <= found.keys() else None
+
+    pids = wait_for(both_recorded, 30, "call paths of both")
+    at_end(kill, pids[holds])
+    server = server_of(pids[holds])
+    os.kill(server, signal.SIGSTOP)
+    r.send_signal(signal.SIGTERM)
+    time.sleep(0.3)  # less than the last looks take, and more than the last look at the board does
+    with open(go, "w", encoding="ascii"):
+        pass
+    assert r.wait(30) in (0, 143), r.returncode
+    os.kill(server, signal.SIGCONT)
+    done = memtop("report", "--format", "json", "--process", "all", r.session)
+    states = {p["pid"]: p["state"] for p in json.loads(done.stdout)["processes"]}
+    assert (states[pids[ends]], states[pids[holds]]) == ("exited", "running"), states
 
 
 @mostly_waits
