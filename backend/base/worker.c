@@ -3,9 +3,11 @@
 
 #include "base/base.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -17,10 +19,19 @@ struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	enum { IDLE, ASKED, DONE, OVER } state;
-	work_fn *fn, *done; /* done: NULL = nobody asked */
-	void *arg, *done_arg;
+	work_fn *fn;
+	void *arg;
+	int done_fd; /* an eventfd; -1: nobody asked */
 	uint64_t cost_ns;
 };
+
+static void tell(struct worker *w)
+{
+	uint64_t one = 1;
+
+	while (w->done_fd >= 0 && write(w->done_fd, &one, sizeof one) < 0 && errno == EINTR)
+		;
+}
 
 static void *work(void *arg)
 {
@@ -40,8 +51,7 @@ static void *work(void *arg)
 		w->cost_ns = now_ns() - began;
 		w->state = DONE;
 		pthread_cond_broadcast(&w->moved);
-		if (w->done) /* holding the lock: worker_free() waits until it has returned */
-			w->done(w->done_arg);
+		tell(w);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
@@ -52,6 +62,7 @@ struct worker *worker_new(void)
 	struct worker *w = xcalloc(1, sizeof *w);
 	sigset_t all, before;
 
+	w->done_fd = -1;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->moved, NULL);
 	sigfillset(&all); /* signals are the main thread's */
@@ -72,10 +83,19 @@ static void move(struct worker *w, int state)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void worker_on_done(struct worker *w, work_fn *done, void *arg)
+int worker_fd(struct worker *w)
 {
-	w->done = done;
-	w->done_arg = arg;
+	if (w->done_fd < 0)
+		w->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return w->done_fd;
+}
+
+void worker_heard(struct worker *w)
+{
+	uint64_t count;
+
+	while (read(w->done_fd, &count, sizeof count) < 0 && errno == EINTR)
+		;
 }
 
 void worker_begin(struct worker *w, work_fn *fn, void *arg)
@@ -122,5 +142,7 @@ void worker_free(struct worker *w)
 	pthread_join(w->thread, NULL);
 	pthread_mutex_destroy(&w->lock);
 	pthread_cond_destroy(&w->moved);
+	if (w->done_fd >= 0)
+		close(w->done_fd);
 	free(w);
 }

@@ -18,8 +18,10 @@ struct worker;
 typedef void work_fn(void *arg);
 
 struct worker *worker_new(void); /* NULL: no thread can be had */
-/* done(arg), in the thread, after each job: worker_busy() says no by then. Nothing is under way. */
-void worker_on_done(struct worker *w, work_fn *done, void *arg);
+/* Readable after each job, until worker_heard(): worker_busy() says no by then. -1: there is none.
+ * Nothing is under way; the worker closes it. */
+int worker_fd(struct worker *w);
+void worker_heard(struct worker *w);
 void worker_free(struct worker *w); /* waits; NULL: nothing */
 /* Nothing is under way. */
 void worker_begin(struct worker *w, work_fn *fn, void *arg);

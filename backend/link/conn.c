@@ -293,7 +293,7 @@ static int take_frames(struct conn *c, struct err *err)
 	uint64_t end = now_ns() + SLICE_NS, type, len;
 
 	for (unsigned n = 0; c->state == UP; n++) {
-		if (n % 16 == 15 && now_ns() > end)
+		if (c->held || (n % 16 == 15 && now_ns() > end))
 			return 1;
 		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_FRAME_MAX, &type,
 				     &len);

@@ -31,6 +31,7 @@
 #define KEEP_MS 1000
 #define WORK_NS 8000000u
 #define NAMES_MS 20 /* answers of the symbolizer come in crowds */
+#define ROOM_MS 2u  /* about what a worker's job may take */
 
 static void set_text(char **slot, const char *text)
 {
@@ -111,6 +112,33 @@ static void ask_for_names(struct watch *w)
 		symbols_of_location(w->in.symbols, w->names_asked);
 }
 
+static void hold(struct watch *w)
+{
+	if (w->conn)
+		conn_hold(w->conn, w->held || w->room);
+}
+
+/* A key frame that is due may be why. */
+static void on_room(void *arg)
+{
+	struct watch *w = arg;
+
+	keys_go_on(w);
+	if (model_full(w->in.model))
+		return;
+	loop_remove(w->room);
+	w->room = NULL;
+	hold(w);
+}
+
+static void wait_for_room(struct watch *w)
+{
+	if (w->room || !model_full(w->in.model))
+		return;
+	w->room = loop_timer(w->loop, ROOM_MS, true, on_room, w);
+	hold(w);
+}
+
 static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct watch *w = arg;
@@ -156,6 +184,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->executed = false;
 		keys_go_on(w);
 	}
+	wait_for_room(w);
 	check_kept(w);
 	return 0;
 }
@@ -422,6 +451,7 @@ void watch_close(struct watch *w)
 		return;
 	w->on_change = NULL;
 	loop_remove(w->timer);
+	loop_remove(w->room);
 	loop_remove(w->names_soon);
 	w->names_soon = NULL;
 	conn_free(w->conn);
@@ -445,8 +475,8 @@ void watch_close(struct watch *w)
 
 void watch_hold(struct watch *w, bool on)
 {
-	if (w->conn)
-		conn_hold(w->conn, on);
+	w->held = on;
+	hold(w);
 }
 
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg)

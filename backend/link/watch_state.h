@@ -22,6 +22,8 @@ struct watch {
 	struct replay *past;
 	struct conn *conn;              /* NULL: a file */
 	struct loop_source *timer;      /* each second */
+	bool held;                      /* watch_hold() */
+	struct loop_source *room;       /* the model is full: looks whether it still is; NULL: no */
 	struct loop_source *names_soon; /* symbol answers to report together; NULL = none since */
 	uint64_t intervals;             /* model_intervals() that the views were told of */
 	void (*on_change)(void *arg, unsigned bits);

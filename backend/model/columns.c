@@ -16,7 +16,8 @@
 
 #define PACE_COSTS 3    /* so many times what the last one took until the next */
 #define MANY 65536u     /* events that a worker takes although nobody looks */
-#define MOST (1u << 18) /* that may wait while a worker is busy */
+#define FULL (1u << 17) /* that may wait while a worker is busy: model_full() */
+#define MOST (1u << 19) /* ... of somebody who does not heed that */
 #define BATCH 2048u     /* that are taken together: slots lie anywhere in memory */
 
 static void drop_heap(struct maker *s, struct heap *h)
@@ -43,37 +44,34 @@ void maker_release(struct model *m)
 	heap_drop(s->made);
 	heap_batch_release(&s->given);
 	heap_batch_release(&s->coming);
-	free(s->from.live);
-	free(s->until.live);
+	mark_chain_drop(&s->from);
+	mark_chain_drop(&s->until);
 	columns_release(&s->columns);
 }
 
-static struct base_held held_at(const struct model *m, uint32_t mark)
+/* By place; takes what is by order of arrival. NULL stays. */
+static struct live *placed(const struct columns *c, struct live *held)
 {
-	const struct slots *slots = m->maker->columns.slots;
-	struct live *live = mark ? model_held_at(m, slots, mark) : NULL;
+	struct live *live = held ? xcalloc(c->slots->count + 1ul, sizeof *live) : NULL;
 
-	return (struct base_held){ live, live ? slots->count : 0, mark && !live };
-}
-
-/* By place; takes what it is of. The start held nothing. */
-static struct live *placed(const struct columns *c, struct base_held *h)
-{
-	struct live *live = h->none ? NULL : xcalloc(c->slots->count + 1ul, sizeof *live);
-
-	for (uint32_t s = 0; s < h->slots; s++)
-		live[c->place_of[s]] = h->live[s];
-	free(h->live);
-	*h = (struct base_held){ .none = true };
+	for (uint32_t a = 0; held && a < c->slots->count; a++)
+		live[c->place_of[a]] = held[a];
+	free(held);
 	return live;
 }
 
 struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
 {
-	struct live *held = model_held_at(m, c->slots, mark);
-	struct base_held h = { held, c->slots->count, !held };
+	return placed(c, model_held_at(m, c->slots, mark));
+}
 
-	return placed(c, &h);
+/* NULL: nothing is in the chain. */
+static struct live *take_chain(const struct columns *c, struct mark_chain *x)
+{
+	struct live *live = x->count ? placed(c, mark_chain_live(x, c->slots)) : NULL;
+
+	mark_chain_drop(x);
+	return live;
 }
 
 static void take_given(struct maker *s)
@@ -96,8 +94,8 @@ static void make(void *arg)
 	if (s->rebase) {
 		free(c->base.from);
 		free(c->base.until);
-		c->base.from = placed(c, &s->from);
-		c->base.until = placed(c, &s->until);
+		c->base.from = take_chain(c, &s->from);
+		c->base.until = take_chain(c, &s->until);
 		s->rebase = false;
 	}
 	s->made = heap_new(c, s->changes ? &c->base : NULL);
@@ -147,6 +145,7 @@ static void take(struct model *m, uint64_t cost_ns)
 /* What the worker has made. */
 static void take_made(struct model *m)
 {
+	m->maker->settling = false;
 	if (worker_wait(m->maker->worker))
 		take(m, worker_cost(m->maker->worker));
 }
@@ -181,16 +180,31 @@ int maker_take(struct model *m, struct err *err)
 	return worker_busy(s->worker) ? 0 : say_failure(s, err);
 }
 
-bool maker_idle(struct model *m)
+bool maker_settled(struct model *m)
 {
-	if (worker_busy(m->maker->worker))
+	struct maker *s = m->maker;
+
+	if (!s->worker) {
+		take_in_line(m);
+		return !s->failed;
+	}
+	if ((s->settling = worker_busy(s->worker)))
 		return false;
-	take_in_line(m);
-	return !m->maker->failed;
+	take_made(m);
+	if ((s->settling = s->coming.count > 0)) {
+		give(s);
+		worker_begin(s->worker, absorb, s);
+	}
+	return !s->settling && !s->failed;
 }
 
-/* The base is put together on the main thread, since marks come there; their cells may name slots
- * that came just before. */
+bool model_full(const struct model *m)
+{
+	const struct maker *s = m->maker;
+
+	return (s->settling || s->coming.count >= FULL) && worker_busy(s->worker);
+}
+
 static void ask_for_heap(struct model *m)
 {
 	struct maker *s = m->maker;
@@ -200,16 +214,13 @@ static void ask_for_heap(struct model *m)
 		return;
 	s->based = s->rebase = true;
 	s->given_interval = m->interval.generation;
-	s->from = s->until = (struct base_held){ .none = true };
 	s->changes = m->interval.base || m->interval.until;
-	if (!s->changes)
-		return;
-	take_given(s);
-	columns_settle(&s->columns);
+	mark_chain_drop(&s->from);
+	mark_chain_drop(&s->until);
 	if (m->interval.base)
-		s->from = held_at(m, m->interval.base);
+		s->from = mark_chain(m, m->interval.base);
 	if (m->interval.until)
-		s->until = held_at(m, m->interval.until);
+		s->until = mark_chain(m, m->interval.until);
 }
 
 static void make_at_once(struct model *m)
@@ -386,6 +397,6 @@ int maker_put(struct model *m, const struct heap_event *e, struct err *err)
 		return maker_take(m, err);
 	if (s->worker && s->coming.count >= MANY &&
 	    (s->coming.count >= MOST || !worker_busy(s->worker)))
-		begin_job(m); /* waits: a machine without time for it is no reason to grow */
+		begin_job(m); /* the last resort: it waits */
 	return 0;
 }

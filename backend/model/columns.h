@@ -42,7 +42,8 @@ void maker_release(struct model *m);
 int maker_put(struct model *m, const struct heap_event *e, struct err *err);
 /* Takes what waits, unless a worker will. -1 and *err: one of it, or of what a worker took. */
 int maker_take(struct model *m, struct err *err);
-/* All of it is in the columns, and no worker has them. False: it has. */
-bool maker_idle(struct model *m);
+/* All of it is in the columns, and no worker has them. False: one has, or has it now; model_full()
+ * until it is done, so that asking again helps. */
+bool maker_settled(struct model *m);
 
 #endif

@@ -555,7 +555,7 @@ static bool is_whole(const struct model *m)
 bool model_dumps(const struct model *m)
 {
 	return m->hello && m->complete && !m->resuming && !m->tick.bulk.on && !m->mid_tick &&
-	       !m->totals_pending && is_whole(m) && maker_idle((struct model *)m);
+	       !m->totals_pending && is_whole(m) && maker_settled((struct model *)m);
 }
 
 int model_dump(const struct model *m,

@@ -100,6 +100,21 @@ void mark_walk_end(struct mark_walk *w)
 	*w = (struct mark_walk){ 0 };
 }
 
+struct mark_chain mark_chain(const struct model *m, uint32_t mark)
+{
+	struct mark_chain x = { 0 };
+
+	if (!model_mark_says(m, mark))
+		return x;
+	x.list = xcalloc(mark + 1ul, sizeof *x.list);
+	for (uint32_t id = 1; id <= mark; id++) {
+		const struct mark *k = &m->marks.list[id];
+		if (mark_in_chain(k))
+			x.list[x.count++] = (struct chained){ cells_hold(&k->cells), k->epoch };
+	}
+	return x;
+}
+
 static bool go_on(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		  const struct live *is)
 {
@@ -107,15 +122,31 @@ static bool go_on(void *arg, uint32_t mark, uint32_t slot, const struct live *wa
 	return true;
 }
 
-struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark)
+struct live *mark_chain_live(const struct mark_chain *x, const struct slots *slots)
 {
 	struct mark_walk w = { 0 };
 
-	if (!model_mark_says(m, mark))
-		return NULL;
-	walk_start(&w, s->count);
-	mark_walk(m, s, &w, mark, go_on, NULL);
+	walk_start(&w, slots->count);
+	for (uint32_t i = 0; i < x->count; i++)
+		walk_cells(slots, &w, &x->list[i].cells, 0, x->list[i].epoch, go_on, NULL);
 	return w.held;
+}
+
+void mark_chain_drop(struct mark_chain *x)
+{
+	while (x->count)
+		cells_drop(&x->list[--x->count].cells);
+	free(x->list);
+	*x = (struct mark_chain){ 0 };
+}
+
+struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark)
+{
+	struct mark_chain x = mark_chain(m, mark);
+	struct live *held = model_mark_says(m, mark) ? mark_chain_live(&x, s) : NULL;
+
+	mark_chain_drop(&x);
+	return held;
 }
 
 void interval_clear(struct interval *x)

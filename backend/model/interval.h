@@ -26,6 +26,22 @@ static inline struct live live_of(const struct tally *t)
 	return (struct live){ live_blocks(t), live_bytes(t) };
 }
 
+/*
+ * From which the live amounts at a mark follow: the cells of all marks up to it. It stays as it is
+ * whatever comes; any thread may read it.
+ */
+struct mark_chain {
+	struct chained {
+		struct mark_cells cells;
+		uint64_t epoch; /* slots born after it were not alive */
+	} * list;
+	uint32_t count; /* 0: the start, or a mark that has none */
+};
+struct mark_chain mark_chain(const struct model *m, uint32_t mark);
+/* By order of arrival of the slots, which are not older than the mark; free() it. */
+struct live *mark_chain_live(const struct mark_chain *x, const struct slots *slots);
+void mark_chain_drop(struct mark_chain *x);
+
 void interval_resume(struct model *m);
 void interval_unsettle(struct model *m, uint32_t mark);
 void interval_without(struct model *m, uint32_t mark);

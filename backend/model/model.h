@@ -57,6 +57,9 @@ bool model_behind(const struct model *m);
 /* Moves with each snapshot that users wait for, which is made at once: another interval, another
  * program, the first whole state, the end. */
 uint64_t model_awaited(const struct model *m);
+/* A worker has more to take in than it gets done: a link's frames wait in the socket, where the
+ * agent joins what they say, and not here. Until it is done. */
+bool model_full(const struct model *m);
 /* In a forked child: snapshots are made in line. Before the fork: model_columns(), so that no
  * worker has half of them. */
 void model_forked(struct model *m);
@@ -72,7 +75,7 @@ int model_bulk_end(struct model *m, struct err *err);
 /*
  * model/dump.c: the whole model as frames, for a session's key frame; a new model that is read in
  * bulk takes them. Only while model_dumps(): between two ticks, with nothing there in part, and no
- * worker with half of it: a fork of this moment may do it.
+ * worker with half of it (else model_full() until it has none): a fork of this moment may do it.
  * model_dump_end() comes last, after frames of the caller's own. fn's result, when it is not 0,
  * ends the writing and is returned.
  */

@@ -23,21 +23,16 @@ struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
 };
 
-struct base_held { /* by arrival of slots */
-	struct live *live;
-	uint32_t slots;
-	bool none; /* no such base */
-};
 /* Whose the call paths and counters are: model/columns.c. */
 struct maker {
-	struct columns columns;       /* the worker's while it works, as is */
-	struct heap_batch given;      /* ... what it takes in; */
-	struct heap_batch coming;     /* this comes next */
-	struct err err;               /* of what it took; */
-	bool failed;                  /* ... it did not go in */
-	struct worker *worker;        /* NULL: in line */
-	struct heap *heap, *made;     /* made: by the worker, while it works */
-	struct base_held from, until; /* rebase: the worker takes them */
+	struct columns columns;        /* the worker's while it works, as is */
+	struct heap_batch given;       /* ... what it takes in; */
+	struct heap_batch coming;      /* this comes next */
+	struct err err;                /* of what it took; */
+	bool failed;                   /* ... it did not go in */
+	struct worker *worker;         /* NULL: in line */
+	struct heap *heap, *made;      /* made: by the worker, while it works */
+	struct mark_chain from, until; /* rebase: the worker takes them */
 	bool rebase, changes;
 	/* that the heap is of; given_: the one that is being made; interval: by its generation */
 	uint64_t ticks, given_ticks, resets, given_interval;
@@ -45,6 +40,7 @@ struct maker {
 	bool complete, based;
 	bool paced;                /* model_set_paced() */
 	bool wanted;               /* somebody looked while the worker was busy */
+	bool settling;             /* ... or model_settled() said no */
 	uint64_t made_ns, cost_ns; /* when the heap was made, and how long that took */
 };
 

@@ -256,8 +256,16 @@ uint32_t query_marks(struct query *q, const struct change **list);
 /* ... from the newest mark to now, of the slots that the last query_marks() met; false = it has not
  * counted that far. A step for each slot, in one go. */
 bool query_since_marks(struct query *q, struct change *sum);
-size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
-		       const struct interval_row **rows);
+/* The rows are the caller's; they are good as long as the names are (see struct sites_kept). */
+struct intervals_kept {
+	struct interval_row *list;
+	size_t count, room;
+	int64_t *nets; /* of all rows */
+	size_t net_room;
+	struct site_figures *figures;
+};
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to, struct intervals_kept *rows);
+void intervals_kept_release(struct intervals_kept *k);
 
 /* What a node holds: `below`, with all below it, else of its own. Whatever the filter. */
 struct amounts query_node(struct query *q, uint32_t node, bool below);

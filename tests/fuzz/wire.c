@@ -417,10 +417,11 @@ static void look(struct session *x)
 	for (uint32_t i = 0; i < 4; i++)
 		query_stack(x->q, below(70), frames, 32);
 	if (model_newest_mark(x->m)) {
-		const struct interval_row *intervals;
+		struct intervals_kept intervals = { 0 };
 		model_set_interval(x->m, below(model_newest_mark(x->m) + 1),
 				   below(model_newest_mark(x->m) + 1));
 		query_intervals(x->q, model_newest_mark(x->m), 0, &intervals);
+		intervals_kept_release(&intervals);
 	}
 	must_hold(x);
 }

@@ -79,8 +79,8 @@ void front_close(struct app *a);                   /* the page */
 
 struct worker;
 struct asker {
-	struct worker *worker;           /* NULL: none yet, or there can be none */
-	int done_fd;                     /* an eventfd; -1 = none */
+	struct worker *worker; /* NULL: none yet, or there can be none (tried) */
+	bool tried;
 	struct loop_source *done, *rest; /* rest: until the next answer begins */
 	enum {
 		ASKER_IDLE,
@@ -101,7 +101,7 @@ struct asker {
 	enum view_id of;
 	uint64_t asked;
 	struct verdict verdict;
-	uint64_t cost_ns, costs[VIEW_COUNT]; /* of the last one; of each view's */
+	uint64_t cost_ns; /* of the last one */
 };
 
 /* See struct ui_ops. */

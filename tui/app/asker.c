@@ -16,11 +16,8 @@
 #include "base/worker.h"
 #include "views/ages.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 /* An answer that took t is followed by a fourth of it for the agent's frames. */
 #define REST_SHARE 4
@@ -42,14 +39,6 @@ static void make(void *arg)
 	query_answer(a->ui.shown.query, make_all, a);
 }
 
-static void tell(void *arg)
-{
-	uint64_t one = 1;
-
-	while (write(((struct asker *)arg)->done_fd, &one, sizeof one) < 0 && errno == EINTR)
-		;
-}
-
 static void hold(struct app *a, bool on)
 {
 	struct shown *s = &a->ui.shown;
@@ -67,7 +56,7 @@ void asker_settle(void *app)
 	if (k->state != ASKER_WORKS)
 		return;
 	worker_wait(k->worker);
-	k->cost_ns = k->costs[k->of] = worker_cost(k->worker);
+	k->cost_ns = worker_cost(k->worker);
 	k->state = ASKER_MADE;
 	hold(a, false);
 }
@@ -89,9 +78,7 @@ static void take_figures(struct app *a)
 
 static bool takes_long(const struct app *a)
 {
-	uint64_t cost = a->asker.costs[a->front.current];
-
-	return cost ? cost >= WORKER_LONG_NS : query_large(a->ui.shown.query);
+	return a->asker.cost_ns >= WORKER_LONG_NS || query_large(a->ui.shown.query);
 }
 
 static void on_done(void *app, unsigned events);
@@ -100,16 +87,13 @@ static bool has_thread(struct app *a)
 {
 	struct asker *k = &a->asker;
 
-	if (k->worker || k->done || getenv("MEMTOP_TEST_SYNC"))
-		return k->worker != NULL;
-	k->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (k->done_fd < 0)
-		return false;
-	k->done = loop_fd(a->loop, k->done_fd, LOOP_READ, on_done, a);
+	if (k->done || k->tried || getenv("MEMTOP_TEST_SYNC"))
+		return k->done != NULL;
+	k->tried = true;
 	k->worker = worker_new();
-	if (k->worker)
-		worker_on_done(k->worker, tell, k);
-	return k->worker != NULL;
+	if (k->worker && worker_fd(k->worker) >= 0)
+		k->done = loop_fd(a->loop, worker_fd(k->worker), LOOP_READ, on_done, a);
+	return k->done != NULL;
 }
 
 static void begin_to_make(struct app *a)
@@ -128,7 +112,7 @@ static void begin_to_make(struct app *a)
 	uint64_t began = now_ns();
 	k->apart = false;
 	make(a);
-	k->cost_ns = k->costs[k->of] = now_ns() - began;
+	k->cost_ns = now_ns() - began;
 	k->state = ASKER_MADE;
 }
 
@@ -261,10 +245,10 @@ static void on_done(void *app, unsigned events)
 {
 	struct app *a = app;
 	struct asker *k = &a->asker;
-	uint64_t count;
 
 	(void)events;
-	if (read(k->done_fd, &count, sizeof count) < 0 || worker_busy(k->worker))
+	worker_heard(k->worker);
+	if (worker_busy(k->worker))
 		return;
 	if (k->state == ASKER_IDLE)
 		return; /* somebody waited for it */
@@ -313,7 +297,7 @@ void asker_drop(struct app *a)
 	change(a);
 	k->state = ASKER_IDLE;
 	k->again = k->resort = k->figures = k->by_key = false;
-	memset(k->costs, 0, sizeof k->costs);
+	k->cost_ns = 0;
 	memset(k->wanted, 0, sizeof k->wanted);
 }
 
@@ -322,11 +306,8 @@ void asker_end(struct app *a)
 	struct asker *k = &a->asker;
 
 	asker_drop(a);
+	loop_remove(k->done);
 	worker_free(k->worker);
 	free(k->later);
-	if (k->done) {
-		loop_remove(k->done);
-		close(k->done_fd);
-	}
 	*k = (struct asker){ 0 };
 }

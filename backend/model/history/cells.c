@@ -2,8 +2,11 @@
  *
  * cells.c - each slot's live amount at an instant, stored where it differs from the instant before:
  * for marks (model/history/marks.c) and samples (model/history/samples.c).
+ *
+ * Once all have come the bytes stay as they are; what changes then is other bytes (cells_merge()).
  */
 #include "model/history/history.h"
+#include "heap/users.h"
 
 #include <memtop/wire.h>
 #include <stdlib.h>
@@ -12,28 +15,56 @@
 
 #define CELL_BYTES 25u /* at most: 5 of the slot, 10 of each number */
 
+struct cell_bytes {
+	atomic_uint users;
+	uint8_t at[];
+};
+
+static struct cell_bytes *new_bytes(struct cell_bytes *had, size_t room)
+{
+	struct cell_bytes *b = xrealloc(had, sizeof *b + room);
+
+	if (!had)
+		atomic_init(&b->users, 1);
+	return b;
+}
+
+struct mark_cells cells_hold(const struct mark_cells *k)
+{
+	if (k->bytes)
+		users_hold(&k->bytes->users);
+	return *k;
+}
+
+void cells_drop(struct mark_cells *k)
+{
+	if (k->bytes && users_drop(&k->bytes->users))
+		free(k->bytes);
+	*k = (struct mark_cells){ 0 };
+}
+
 bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell *cell)
 {
-	struct mtw_in in = { k->bytes + x->at, k->bytes + k->len, false };
-
 	if (x->at >= k->len)
 		return false;
+	struct mtw_in in = { k->bytes->at + x->at, k->bytes->at + k->len, false };
+
 	cell->slot = x->slot += (uint32_t)mtw_get(&in);
 	cell->blocks = mtw_get(&in);
 	cell->bytes = mtw_get(&in);
-	x->at = (size_t)(in.at - k->bytes);
+	x->at = (size_t)(in.at - k->bytes->at);
 	return true;
 }
 
 /* There is room for it. Slots count modulo 2^32: also for one that is below the last. */
 static void append(struct mark_cells *k, const struct mark_cell *cell)
 {
-	struct mtw_out o = { k->bytes + k->len, k->bytes + k->room, false };
+	struct mtw_out o = { k->bytes->at + k->len, k->bytes->at + k->room, false };
 
 	mtw_put(&o, (uint32_t)(cell->slot - k->last));
 	mtw_put(&o, cell->blocks);
 	mtw_put(&o, cell->bytes);
-	k->len = (size_t)(o.at - k->bytes);
+	k->len = (size_t)(o.at - k->bytes->at);
 	k->mixed |= k->count && cell->slot <= k->last;
 	k->last = cell->slot;
 	k->count++;
@@ -42,17 +73,16 @@ static void append(struct mark_cells *k, const struct mark_cell *cell)
 /* Gives back what it has too much. */
 static void settle(struct quota *q, struct mark_cells *k, struct mark_cells made)
 {
-	made.bytes = xrealloc(made.bytes, made.len + 1);
-	made.room = made.len + 1;
+	made.bytes = new_bytes(made.bytes, made.len);
+	made.room = made.len;
 	q->bytes += made.room;
-	q->bytes -= k->room;
-	free(k->bytes);
+	cells_forget(q, k);
 	*k = made;
 }
 
 static struct mark_cells with_room(size_t bytes)
 {
-	return (struct mark_cells){ .bytes = xmalloc(bytes), .room = bytes };
+	return (struct mark_cells){ .bytes = new_bytes(NULL, bytes), .room = bytes };
 }
 
 /* Both sorted by slot. */
@@ -80,8 +110,7 @@ void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells 
 void cells_forget(struct quota *q, struct mark_cells *k)
 {
 	q->bytes -= k->room;
-	free(k->bytes);
-	*k = (struct mark_cells){ 0 };
+	cells_drop(k);
 }
 
 struct nth_cell {
@@ -101,13 +130,13 @@ static int compare_cells(const void *a, const void *b)
 /* Sorts by slot and keeps the last cell of each: heaviest-first senders need not sort. */
 void cells_finish(struct quota *q, struct mark_cells *k)
 {
-	struct mark_cells made = with_room(k->mixed ? k->count * CELL_BYTES + 1 : k->len + 1);
+	struct mark_cells made = with_room(k->mixed ? k->count * CELL_BYTES : k->len);
 	struct cell_at x = { 0 };
 	size_t n = 0;
 
 	if (!k->mixed) {
 		if (k->len)
-			memcpy(made.bytes, k->bytes, k->len);
+			memcpy(made.bytes->at, k->bytes->at, k->len);
 		made.len = k->len;
 		made.count = k->count;
 		made.last = k->last;
@@ -131,7 +160,7 @@ int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, stru
 		size_t before = k->room, more = before / 2 + 4 * CELL_BYTES;
 		if (quota_take(q, more, err))
 			return -1;
-		k->bytes = xrealloc(k->bytes, before + more);
+		k->bytes = new_bytes(k->bytes, before + more);
 		k->room = before + more;
 	}
 	append(k, &cell);

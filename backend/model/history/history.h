@@ -94,6 +94,9 @@ void cells_finish(struct quota *q, struct mark_cells *k); /* all cells have arri
 /* Merges `older` below k's own. first: nothing is before k now, so cells that hold nothing go. */
 void cells_merge(struct quota *q, struct mark_cells *k, const struct mark_cells *older, bool first);
 void cells_forget(struct quota *q, struct mark_cells *k);
+/* The same cells, once all have come, also when `k` gets others. cells_drop(), by any thread. */
+struct mark_cells cells_hold(const struct mark_cells *k);
+void cells_drop(struct mark_cells *k);
 bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell *cell);
 /* As MTW_MARK_LIVE or MTW_SAMPLE_LIVE frames; whole: the last one says so. fn's result, when it is
  * not 0, ends the writing and is returned. */

@@ -157,7 +157,7 @@ int marks_cell(struct marks *x, struct quota *q, const struct event *e, bool res
 void marks_clear(struct marks *x)
 {
 	for (size_t i = 0; i < x->limit; i++)
-		free(x->list[i].cells.bytes);
+		cells_drop(&x->list[i].cells);
 	if (x->room)
 		memset(x->list, 0, x->room * sizeof *x->list);
 	x->limit = 0;

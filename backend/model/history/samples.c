@@ -98,7 +98,7 @@ int samples_cell(struct samples *x, struct quota *q, const struct event *e, bool
 void samples_clear(struct samples *x)
 {
 	for (size_t i = 0; i < x->count; i++)
-		free(x->list[i].cells.bytes);
+		cells_drop(&x->list[i].cells);
 	memset(x->list, 0, sizeof x->list);
 	x->count = 0;
 	x->told = x->totals_only = false;

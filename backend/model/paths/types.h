@@ -143,7 +143,7 @@ struct mark_cell {
 /* Live per slot where it differs from the previous instant: as MARK_LIVE has them, { +slot, blocks,
  * bytes } in varints, by slot. A third of the memory of the numbers, and less. */
 struct mark_cells {
-	uint8_t *bytes; /* owned */
+	struct cell_bytes *bytes; /* NULL: none; cells_hold() */
 	size_t len, room, count;
 	uint32_t last; /* slot of the last one */
 	bool mixed;    /* not by slot: until cells_finish() */

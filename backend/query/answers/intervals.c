@@ -10,18 +10,19 @@
 
 #define SEEN_PARTS 10 /* no sample meets the very top */
 
-/* Modulo 2^64: a hostile peer's values may be anything. */
-static void take_nets(struct site_table *t, size_t count)
+/* Of a site. Modulo 2^64: a hostile peer's values may be anything. False: it did not change. */
+static bool take_nets(const struct site_table *t, const struct query_site *s, int64_t *net,
+		      size_t count)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		struct query_site *s = t->sites[i];
-		GROW(s->net, s->net_room, count);
-		for (size_t k = 0; k < count; k++) {
-			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1)
-							       : live_bytes(&s->all.sum);
-			s->net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
-		}
+	bool changed = false;
+
+	for (size_t k = 0; k < count; k++) {
+		uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1)
+						       : live_bytes(&s->all.sum);
+		net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
+		changed |= net[k] != 0;
 	}
+	return changed;
 }
 
 static int64_t total(const struct interval_row *r)
@@ -85,40 +86,53 @@ static size_t ends_of(const struct query *q, uint32_t from, uint32_t to, uint32_
 	return INTERVALS_MAX - count;
 }
 
-size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
-		       const struct interval_row **rows)
+/* Of the sites that changed, without their shapes. */
+static void take_rows(const struct site_table *t, size_t count, struct intervals_kept *to)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		GROW(to->list, to->room, to->count + 1);
+		GROW(to->nets, to->net_room, (to->count + 1) * count);
+		if (!t->sites[i]->pub.stacks ||
+		    !take_nets(t, t->sites[i], to->nets + to->count * count, count))
+			continue;
+		to->list[to->count++] = (struct interval_row){ t->sites[i]->pub, NULL, count };
+	}
+	for (size_t i = 0; i < to->count; i++)
+		to->list[i].net = to->nets + i * count;
+}
+
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to, struct intervals_kept *rows)
 {
 	struct site_table *t = sites_update(q);
 	uint32_t ends[INTERVALS_MAX + 1];
 	uint64_t ns[INTERVALS_MAX];
-	size_t n = 0;
 
-	*rows = q->sites->rows;
+	rows->count = 0;
 	size_t count = ends_of(q, from, to, ends);
 	if (!model_mark_says(q->m, from) || !model_mark_says(q->m, to))
-		return t->row_count = 0;
+		return 0;
 	sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count);
-	t->row_count = 0;
-	take_nets(t, count);
 	for (size_t i = 0; i < count; i++)
 		ns[i] = model_running(q->m, time_of(q, ends[i + 1], model_time(q->m))) -
 			model_running(q->m, time_of(q, ends[i], 0));
-	GROW(t->rows, t->row_room, t->count + 1);
-	for (size_t i = 0; i < t->count; i++) {
-		struct interval_row r = { t->sites[i]->pub, t->sites[i]->net, count };
-		bool changed = false;
-		for (size_t k = 0; k < count; k++)
-			changed |= r.net[k] != 0;
-		if (!changed || !r.site.stacks)
-			continue;
-		struct swing w = swing_of(t, t->sites[i], time_of(q, from, 0),
+	take_rows(t, count, rows);
+	for (size_t i = 0; i < rows->count; i++) {
+		struct interval_row *r = &rows->list[i];
+		struct swing w = swing_of(t, t->sites[r->site.id - 1], time_of(q, from, 0),
 					  time_of(q, ends[count - 1], 0));
-		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &w,
-					&r.site.grew);
-		r.site.intervals = (uint32_t)count;
-		t->rows[n++] = r;
+		r->site.shape = shape_of(r->net, ns, count, live_bytes(&model_totals(q->m)->sum),
+					 &w, &r->site.grew);
+		r->site.intervals = (uint32_t)count;
 	}
-	qsort(t->rows, n, sizeof *t->rows, grew_first);
-	*rows = t->rows;
-	return t->row_count = n;
+	qsort(rows->list, rows->count, sizeof *rows->list, grew_first);
+	site_figures_share(&rows->figures, t->at_samples.figures);
+	return rows->count;
+}
+
+void intervals_kept_release(struct intervals_kept *k)
+{
+	free(k->list);
+	free(k->nets);
+	site_figures_drop(k->figures);
+	*k = (struct intervals_kept){ 0 };
 }

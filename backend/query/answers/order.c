@@ -145,10 +145,7 @@ void query_sites_keep(const struct query *q, struct sites_kept *to)
 	memcpy(to->list, t->out, t->out_count * sizeof *t->out);
 	to->count = t->out_count;
 	to->empty = t->out_empty;
-	site_figures_drop(to->figures);
-	to->figures = t->at_samples.figures;
-	if (to->figures)
-		users_hold(&to->figures->users);
+	site_figures_share(&to->figures, t->at_samples.figures);
 }
 
 void sites_kept_release(struct sites_kept *k)

@@ -61,6 +61,14 @@ void site_figures_drop(struct site_figures *f)
 		free(f);
 }
 
+void site_figures_share(struct site_figures **to, struct site_figures *f)
+{
+	if (f)
+		users_hold(&f->users);
+	site_figures_drop(*to);
+	*to = f;
+}
+
 /* `count` a site, all 0. */
 static void new_figures(struct site_table *t, struct site_marks *k, size_t count)
 {

@@ -15,12 +15,13 @@ struct query_site;
 struct site_table;
 
 /* Live bytes at the marks of a struct site_marks, of all sites there were: copies of rows hold it
- * (struct sites_kept). */
+ * (struct sites_kept, struct intervals_kept). */
 struct site_figures {
 	atomic_uint users;
 	uint64_t at[];
 };
 void site_figures_drop(struct site_figures *f); /* NULL: nothing */
+void site_figures_share(struct site_figures **to, struct site_figures *f);
 
 struct site_held { /* a site's, in there; a site that came since held nothing */
 	uint64_t *at;

@@ -25,11 +25,9 @@ static struct query_site *new_site(struct site_table *t, uint32_t fn)
 
 static void forget(struct site_table *t)
 {
-	for (size_t i = 0; i < t->count; i++) {
-		free(t->sites[i]->net);
+	for (size_t i = 0; i < t->count; i++)
 		free(t->sites[i]);
-	}
-	t->count = t->order_count = t->sample_count = t->out_count = t->row_count = 0;
+	t->count = t->order_count = t->sample_count = t->out_count = 0;
 	t->growth = (struct growth){ 0 };
 	t->verdict = (struct verdict){ 0 };
 	memset(t->flow, 0, sizeof t->flow);
@@ -55,7 +53,6 @@ void sites_free(struct query *q)
 	free(t->of_node);
 	free(t->out);
 	free(t->order);
-	free(t->rows);
 	free(t);
 	q->sites = NULL;
 }

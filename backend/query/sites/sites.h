@@ -21,8 +21,6 @@ struct query_site {
 	uint64_t since_ns; /* earlier points belong to other stacks */
 	uint64_t quiet_ns; /* since then nothing was freed, with blocks alive */
 	bool moved;        /* since then a stack changed its site, from or to this one */
-	int64_t *net;      /* the result of query_intervals() */
-	size_t net_room;
 	struct site_held held[AT_COUNT];
 };
 
@@ -59,8 +57,6 @@ struct site_table {
 	uint32_t *order;
 	size_t out_empty; /* of them, the last */
 	size_t out_count, out_room, order_room, order_count;
-	struct interval_row *rows;
-	size_t row_count, row_room;
 };
 
 /* By the node's order of arrival. */

@@ -239,6 +239,8 @@ unsigned dispatch_action(struct app *a, enum action r)
 
 	if (action_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
 		bits = global_action(a, r);
-	a->asker.by_key |= (bits & (VIEW_REFRESH | VIEW_RESORT)) != 0;
+	/* of another view those rows are good that it shows */
+	a->asker.by_key |=
+		action_info(r)->focus != FOCUS_GLOBAL && bits & (VIEW_REFRESH | VIEW_RESORT);
 	return bits;
 }

@@ -19,23 +19,16 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct marks *)arg)->rows[i].id;
 }
 
-static bool is_there(const struct marks *m, uint32_t id)
-{
-	for (size_t i = 0; i < m->count; i++)
-		if (m->rows[i].id == id)
-			return true;
-	return false;
-}
-
 /* The default: the newest mark against now. */
 static void default_picks(struct marks *m)
 {
-	if (!is_there(m, m->a) || !is_there(m, m->b))
+	if (!marks_is_there(m->next, m->next_count, m->a) ||
+	    !marks_is_there(m->next, m->next_count, m->b))
 		m->picked = false;
 	if (m->picked)
 		return;
 	m->b = MARK_NOW;
-	m->a = m->count > 1 ? m->rows[m->count - 2].id : 0;
+	m->a = m->next_count > 1 ? m->next[m->next_count - 2].id : 0;
 }
 
 /* Until the user chooses: the newest mark, with `now` below it. */
@@ -47,17 +40,36 @@ static void follow_newest(struct marks *m)
 	m->list.id = m->rows[m->list.at].id;
 }
 
-static void refresh(struct view *v, bool resort)
+static void ask(struct view *v, bool resort)
 {
 	struct marks *m = (struct marks *)v;
 
-	marks_gather(m);
+	(void)resort;
+	marks_rows_ask(m);
 	default_picks(m);
+	m->from = m->a;
+	m->to = m->b == MARK_NOW ? 0 : m->b;
+}
+
+static void make(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	marks_rows_make(m);
+	query_intervals(v->ui->shown.query, m->from, m->to, &m->made);
+}
+
+static bool take(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	marks_rows_take(m);
 	m->list.rows = m->rows;
 	list_update(&m->list, m->count, id_of, NULL, m);
 	if (!m->list.touched)
 		follow_newest(m);
-	marks_lower_refresh(m, resort);
+	marks_lower_take(m);
+	return true;
 }
 
 static void draw_pick(const struct line *l, struct cell c)
@@ -331,15 +343,17 @@ static void view_free(struct view *v)
 	struct marks *m = (struct marks *)v;
 
 	free(m->rows);
-	free(m->old);
+	free(m->next);
+	intervals_kept_release(&m->changes);
+	intervals_kept_release(&m->made);
 	free(m);
 }
 
 static bool row(struct view *v, struct view_row *out)
 {
 	const struct marks *m = (struct marks *)v;
-	const struct site *s = m->lower_focus && m->lower.at < m->change_count
-				       ? &m->changes[m->lower.at].site
+	const struct site *s = m->lower_focus && m->lower.at < m->changes.count
+				       ? &m->changes.list[m->lower.at].site
 				       : NULL;
 
 	if (s)
@@ -349,7 +363,9 @@ static bool row(struct view *v, struct view_row *out)
 
 static const struct view_ops ops = {
 	.foci = foci,
-	.refresh = refresh,
+	.ask = ask,
+	.make = make,
+	.take = take,
 	.draw = draw,
 	.action = action,
 	.escape = escape,

@@ -23,18 +23,18 @@ struct mark_row {
 struct marks {
 	struct view v;
 	struct list list;
-	struct mark_row *rows, *old; /* owned; old: of the last refresh */
-	size_t count, room, old_count;
+	struct mark_row *rows, *next; /* owned; next: of the answer under way */
+	size_t count, room, next_count, next_room;
 	uint32_t a, b;       /* ids of the compared marks, a before b */
 	bool picked, pick_b; /* the user picked; the next pick is B */
 	/* the last row's change: when counted, of which instant (watch_instant()), at what cost */
 	uint64_t counted_ns, counted_at, count_cost_ns;
-	const struct change *changes_of; /* query_marks() of the refresh */
-	uint32_t asked;                  /* the mark in the open question */
+	uint32_t asked; /* the mark in the open question */
 
 	struct list lower;
-	const struct interval_row *changes; /* the query's, until the next query_intervals() */
-	size_t change_count, interval_count;
+	struct intervals_kept changes, made; /* made: of the answer under way */
+	uint32_t from, to;                   /* ... between these; to 0 = now */
+	size_t interval_count;
 	bool lower_focus, has_lower;
 };
 
@@ -43,8 +43,11 @@ void view_marks_pick(struct view *v);
 
 /* For the view's own files. */
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
-void marks_gather(struct marks *m);        /* rebuilds the rows */
-void marks_lower_refresh(struct marks *m, bool resort);
+bool marks_is_there(const struct mark_row *rows, size_t count, uint32_t id);
+void marks_rows_ask(struct marks *m); /* what the session says of its marks */
+void marks_rows_make(struct marks *m);
+void marks_rows_take(struct marks *m);
+void marks_lower_take(struct marks *m);
 void marks_lower_draw(struct marks *m, const struct area *a);
 unsigned marks_lower_action(struct marks *m, enum action r);
 

@@ -3,8 +3,8 @@
  * rows.c - the rows of Marks: the program's start, its marks, and now.
  *
  * BORN, GONE and NET of a row count from the row above it. For two marks they never change, and the
- * query counts them once; those of `now` are summed at each refresh, and less often where that
- * takes long.
+ * query counts them once; those of `now` are summed at each answer, and less often where that takes
+ * long.
  */
 #include "views/marks/marks.h"
 
@@ -30,51 +30,83 @@ static bool due(const struct marks *m)
 	       now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
 }
 
-static void take_change(struct marks *m, struct mark_row *to, const struct mark_row *above)
+/* Since the row above, which is of a mark that keeps its live amounts. */
+static void take_now(struct marks *m, struct mark_row *now, const struct mark_row *above)
 {
-	const struct mark_row *old = m->old_count ? &m->old[m->old_count - 1] : NULL;
+	const struct mark_row *was = m->count ? &m->rows[m->count - 1] : NULL;
+
+	if (was && was->amounts.changed == KNOWN && was->before == above->id && !due(m)) {
+		now->amounts.change = was->amounts.change;
+		now->amounts.changed = KNOWN;
+		m->v.ui->moved = true; /* counts again when due */
+	} else {
+		count_to_now(m, now);
+	}
+}
+
+/* list: query_marks() */
+static void take_change(struct mark_row *to, const struct mark_row *above,
+			const struct change *list)
+{
 	struct amounts *a = &to->amounts;
 
-	if (!above->id) { /* everything alive was born since the start */
-		a->change = (struct change){ live_blocks(&a->sum), live_bytes(&a->sum), 0, 0 };
-		a->changed = KNOWN;
-	} else if (to->id != MARK_NOW) {
-		if (above->by_slot && to->by_slot) {
-			a->change = m->changes_of[to->id];
-			a->changed = KNOWN;
-		}
-	} else if (old && old->amounts.changed == KNOWN && old->before == above->id && !due(m)) {
-		a->change = old->amounts.change;
-		a->changed = KNOWN;
-		m->v.ui->moved = true; /* counts again when due */
-	} else if (above->by_slot) {
-		count_to_now(m, to);
-	}
 	to->before = above->id;
+	if (!above->id) /* everything alive was born since the start */
+		a->change = (struct change){ live_blocks(&a->sum), live_bytes(&a->sum), 0, 0 };
+	else if (to->id != MARK_NOW && above->by_slot && to->by_slot)
+		a->change = list[to->id];
+	else
+		return;
+	a->changed = KNOWN;
 }
 
 static void add_row(struct marks *m, const struct mark_row *row)
 {
-	GROW(m->rows, m->room, m->count + 1);
-	m->rows[m->count] = *row;
-	m->rows[m->count].amounts.changed = KNOWN_NONE;
-	if (m->count > 0)
-		take_change(m, &m->rows[m->count], &m->rows[m->count - 1]);
-	m->count++;
+	GROW(m->next, m->next_room, m->next_count + 1);
+	m->next[m->next_count] = *row;
+	m->next[m->next_count++].amounts.changed = KNOWN_NONE;
 }
 
-void marks_gather(struct marks *m)
+bool marks_is_there(const struct mark_row *rows, size_t count, uint32_t id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rows[i].id == id)
+			return true;
+	return false;
+}
+
+void marks_rows_make(struct marks *m)
+{
+	const struct change *list;
+
+	query_marks(m->v.ui->shown.query, &list);
+	for (size_t i = 1; i < m->next_count; i++)
+		take_change(&m->next[i], &m->next[i - 1], list);
+}
+
+void marks_rows_take(struct marks *m)
+{
+	struct mark_row *was = m->rows, *now = &m->next[m->next_count - 1];
+	size_t room = m->room;
+
+	if (now[-1].id && now[-1].by_slot)
+		take_now(m, now, now - 1);
+	m->rows = m->next;
+	m->room = m->next_room;
+	m->count = m->next_count;
+	m->next = was;
+	m->next_room = room;
+	m->next_count = 0;
+}
+
+void marks_rows_ask(struct marks *m)
 {
 	const struct figures *f = &m->v.ui->shown.figures;
 	struct model *model = m->v.ui->shown.model;
+	uint32_t whole = model_marks_whole(model);
 	struct mark_row row = { .amounts.live = KNOWN_NONE };
 
-	free(m->old);
-	m->old = m->rows;
-	m->old_count = m->count;
-	m->rows = NULL;
-	m->room = m->count = 0;
-	uint32_t counted = query_marks(m->v.ui->shown.query, &m->changes_of);
+	m->next_count = 0;
 	snprintf(row.name, sizeof row.name, "(program start)");
 	add_row(m, &row);
 	for (uint32_t id = 1; id < model_mark_limit(model); id++) {
@@ -86,7 +118,7 @@ void marks_gather(struct marks *m)
 			.time_ns = k->time_ns,
 			.rss_bytes = k->rss_bytes,
 			.amounts = { .sum = k->totals, .sampled = model_mark_estimate(model, id) },
-			.by_slot = id < counted && !(k->flags & MTW_MARK_TOTALS_ONLY)
+			.by_slot = id <= whole && !(k->flags & MTW_MARK_TOTALS_ONLY)
 		};
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);

@@ -24,18 +24,18 @@ char *marks_label(uint32_t id, char *out)
 
 static uint64_t id_of(void *arg, size_t i)
 {
-	return ((struct marks *)arg)->changes[i].site.id;
+	return ((struct marks *)arg)->changes.list[i].site.id;
 }
 
-void marks_lower_refresh(struct marks *m, bool resort)
+void marks_lower_take(struct marks *m)
 {
-	uint32_t to = m->b == MARK_NOW ? 0 : m->b;
+	struct intervals_kept was = m->changes;
 
-	(void)resort;
-	m->change_count = query_intervals(m->v.ui->shown.query, m->a, to, &m->changes);
-	m->interval_count = m->change_count ? m->changes[0].count : 0;
-	m->lower.rows = m->changes;
-	list_update(&m->lower, m->change_count, id_of, NULL, m);
+	m->changes = m->made;
+	m->made = was;
+	m->interval_count = m->changes.count ? m->changes.list[0].count : 0;
+	m->lower.rows = m->changes.list;
+	list_update(&m->lower, m->changes.count, id_of, NULL, m);
 }
 
 /* Columns: shape, the newest intervals, total, live, site, owner. */
@@ -119,13 +119,13 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	columns[k++] = (struct table_column)SHOW(live, 3);
 	columns[k++] = (struct table_column)SHOW(site);
 	columns[k++] = (struct table_column)SHOW(owner, 1);
-	struct table table = { VIEW_COUNT, columns, k, sizeof *m->changes, NULL, id_of, NULL };
+	struct table table = { VIEW_COUNT, columns, k, sizeof *m->changes.list, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);
 	struct area list = area_sub(a, 1, 0, a->h - 1, -1);
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, false, m->lower_focus);
-	if (!m->change_count)
+	if (!m->changes.count)
 		draw_text(&list, 2, 3, ROLE_DIM,
 			  m->count <= 2
 				  ? (ui_linked(m->v.ui) ? "no mark to compare with yet: s sets one"
@@ -139,9 +139,9 @@ unsigned marks_lower_action(struct marks *m, enum action r)
 
 	if (list_action(&m->lower, r, id_of, m))
 		return VIEW_DRAW;
-	if (!m->change_count)
+	if (!m->changes.count)
 		return VIEW_IGNORED;
-	const struct site *s = &m->changes[m->lower.at].site;
+	const struct site *s = &m->changes.list[m->lower.at].site;
 	switch (r) {
 	case ACT_SITE_TREE: return ui->ops->show_node(ui, s->leaf);
 	case ACT_SITE_DETAIL: return ui->ops->show_detail(ui, s->leaf, false, s->stacks);

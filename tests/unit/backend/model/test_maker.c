@@ -271,6 +271,48 @@ TEST(what_waits_for_the_thread_is_bounded)
 	free(p);
 }
 
+/* A link that reads no more while the model is full never waits for the thread. */
+TEST(full_until_the_thread_is_done)
+{
+	static useconds_t long_us = 2000000;
+	struct pair *p = calloc(1, sizeof *p);
+	uint64_t n = 0;
+
+	begin(p);
+	struct model *m = p->of[0];
+	made_node(m, 1, 0, 0, 1);
+	made_slot(m, 1, 1, 0);
+	made_tick(m, p->now += TICK, 0);
+	model_heap(m);
+	made_tick(m, p->now += TICK, 0);
+	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
+		model_heap(m);
+	CHECK(maker_settled(m) && !model_full(m));
+	worker_begin(m->maker->worker, be_slow, &long_us);
+	CHECK(!model_full(m));
+	for (; !model_full(m); n++)
+		made_counts(m, 1, n + 1, n + 1, 0, 0);
+	CHECK(worker_busy(m->maker->worker) && m->maker->coming.count == n);
+	while (worker_busy(m->maker->worker))
+		usleep(1000);
+	CHECK(!model_full(m));
+
+	/* who wants all of it in the columns: full until it is */
+	while (!maker_settled(m))
+		usleep(1000);
+	worker_begin(m->maker->worker, be_slow, &long_us);
+	made_counts(m, 1, n + 1, n + 1, 0, 0);
+	CHECK(!model_full(m) && !maker_settled(m) && model_full(m));
+	while (model_full(m))
+		usleep(1000);
+	while (!maker_settled(m))
+		usleep(1000);
+	CHECK(!m->maker->coming.count && !worker_busy(m->maker->worker));
+	CHECK_EQ(columns_now(&m->maker->columns, 0)->alloc_blocks, n + 1);
+	end(p);
+	free(p);
+}
+
 /* Under load the thread always has something to take: who looked meanwhile still gets a snapshot.
  */
 TEST(who_looked_at_a_busy_thread_gets_a_snapshot)

@@ -4,7 +4,9 @@
  */
 #include "check.h"
 #include "made.h"
+#include "model/columns.h"
 #include "model/history/history.h"
+#include "model/interval.h"
 
 #define TICK 100000000ull
 
@@ -257,6 +259,37 @@ TEST(cells_of_marks_that_left)
 	x = (struct cell_at){ 0 };
 	CHECK(cells_next(&model_mark(m, 4)->cells, &x, &cell));
 	CHECK(cell.slot == 1 && cell.blocks == 3 && cell.bytes == 30);
+	model_free(m);
+}
+
+/* Somebody reads what was alive at a mark while the marks before it go. */
+TEST(a_chain_of_marks_stays_as_it_was)
+{
+	struct model *m = family();
+
+	made_counts(m, 1, 10, 1000, 0, 0);
+	made_counts(m, 2, 10, 7000, 0, 0);
+	tick(m, 1);
+	for (uint32_t id = 1; id <= 3; id++)
+		made_mark(m, id, 0, id, 0, "");
+	made_cell(m, 1, 1, 10, 1000);
+	made_cell(m, 2, 2, 5, 3500);
+	made_cell(m, 3, 1, 3, 30);
+	for (uint32_t id = 1; id <= 3; id++)
+		made_cells_end(m, id);
+	const struct slots *slots = model_columns(m)->slots;
+	struct mark_chain x = mark_chain(m, 2);
+	CHECK_EQ(mark_chain(m, 4).count, 0);
+	made_mark(m, 1, 0, 1, MTW_MARK_DROPPED, "");
+	made_mark(m, 2, 0, 2, MTW_MARK_DROPPED, "");
+	made_cell(m, 3, 1, 9, 90); /* sent again */
+	made_cells_end(m, 3);
+	struct live *held = mark_chain_live(&x, slots);
+	uint32_t one = slots_find(slots, 1), two = slots_find(slots, 2);
+	CHECK(held[one].blocks == 10 && held[one].bytes == 1000);
+	CHECK(held[two].blocks == 5 && held[two].bytes == 3500);
+	free(held);
+	mark_chain_drop(&x);
 	model_free(m);
 }
 

@@ -418,11 +418,12 @@ TEST(heaviest_path_follows_the_change)
 TEST(more_marks_than_intervals_leave_the_newest)
 {
 	struct session x;
-	const struct interval_row *r;
+	struct intervals_kept kept = { 0 };
 	int64_t sum = 0;
 
 	set_marks(&x, 70);
-	CHECK_EQ(query_intervals(x.q, 0, 0, &r), 3);
+	CHECK_EQ(query_intervals(x.q, 0, 0, &kept), 3);
+	const struct interval_row *r = kept.list;
 	for (size_t i = 0; i < 3; i++) {
 		if (strcmp(r[i].site.name, "decode"))
 			continue;
@@ -434,5 +435,6 @@ TEST(more_marks_than_intervals_leave_the_newest)
 		CHECK_EQ(sum, live_bytes(&r[i].site.amounts.sum));
 	}
 	CHECK(sum > 0);
+	intervals_kept_release(&kept);
 	end(&x);
 }

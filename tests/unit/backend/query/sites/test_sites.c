@@ -84,7 +84,7 @@ TEST(what_holds_the_same_stands_in_the_order_of_the_agent)
 TEST(what_holds_the_same_at_the_end_is_named_by_all_alike)
 {
 	for (int i = 0; i < 2; i++) {
-		const struct interval_row *rows;
+		struct intervals_kept kept = { 0 };
 		struct session x;
 		struct verdict v;
 
@@ -97,8 +97,8 @@ TEST(what_holds_the_same_at_the_end_is_named_by_all_alike)
 			tick(&x, SECOND);
 			query_verdict(x.q, &v);
 		}
-		CHECK_EQ(query_intervals(x.q, 0, 0, &rows), 2);
-		CHECK_STR(rows[0].site.name, "first");
+		CHECK_EQ(query_intervals(x.q, 0, 0, &kept), 2);
+		CHECK_STR(kept.list[0].site.name, "first");
 		model_set_state(x.m, MTW_EXITED, 0, true);
 		made_tick(x.m, x.now += SECOND, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
 		query_verdict(x.q, &v);
@@ -193,7 +193,7 @@ TEST(callers_say_something)
 TEST(intervals_between_marks)
 {
 	struct session x;
-	const struct interval_row *rows;
+	struct intervals_kept kept = { 0 };
 
 	family(&x);
 	for (uint32_t k = 1; k <= 3; k++) {
@@ -210,34 +210,34 @@ TEST(intervals_between_marks)
 			shrink(&x, 6, 0, 1500);
 		tick(&x, SECOND);
 	}
-	CHECK_EQ(query_intervals(x.q, 1, 0, &rows), 2);
-	CHECK_STR(rows[0].site.name, "decode");
-	CHECK_EQ(rows[0].count, 3);
-	CHECK_EQ(rows[0].net[0], 10);
-	CHECK_EQ(rows[0].net[1], 20);
-	CHECK_EQ(rows[0].net[2], 30);
-	CHECK_STR(rows[1].site.name, "draw");
-	CHECK_EQ(rows[1].net[0], 0);
-	CHECK_EQ(rows[1].net[1], -1500);
-	CHECK_EQ(query_intervals(x.q, 1, 2, &rows), 1);
-	CHECK_EQ(rows[0].net[0], 10);
+	CHECK_EQ(query_intervals(x.q, 1, 0, &kept), 2);
+	CHECK_STR(kept.list[0].site.name, "decode");
+	CHECK_EQ(kept.list[0].count, 3);
+	CHECK_EQ(kept.list[0].net[0], 10);
+	CHECK_EQ(kept.list[0].net[1], 20);
+	CHECK_EQ(kept.list[0].net[2], 30);
+	CHECK_STR(kept.list[1].site.name, "draw");
+	CHECK_EQ(kept.list[1].net[0], 0);
+	CHECK_EQ(kept.list[1].net[1], -1500);
+	CHECK_EQ(query_intervals(x.q, 1, 2, &kept), 1);
+	CHECK_EQ(kept.list[0].net[0], 10);
 	/* The amounts at a mark are kept: counting continues from them, also for a stack unknown at
 	 * that time. */
-	query_intervals(x.q, 1, 0, &rows);
+	query_intervals(x.q, 1, 0, &kept);
 	grow(&x, 103, 1, 7);
 	node(&x, 9, 1, 1, "draw");
 	made_slot(x.m, 109, 9, 3);
 	grow(&x, 109, 1, 2000);
 	tick(&x, SECOND);
-	CHECK_EQ(query_intervals(x.q, 1, 0, &rows), 2);
-	CHECK_STR(rows[0].site.name, "draw");
-	CHECK_EQ(rows[0].net[1], -1500);
-	CHECK_EQ(rows[0].net[2], 2000);
-	CHECK_STR(rows[1].site.name, "decode");
-	CHECK_EQ(rows[1].net[0], 10);
-	CHECK_EQ(rows[1].net[2], 37);
-	CHECK_EQ(query_intervals(x.q, 2, 3, &rows), 2);
-	CHECK_STR(rows[0].site.name, "decode");
-	CHECK(rows[0].count == 1 && rows[0].net[0] == 20 && rows[1].net[0] == -1500);
+	CHECK_EQ(query_intervals(x.q, 1, 0, &kept), 2);
+	CHECK_STR(kept.list[0].site.name, "draw");
+	CHECK_EQ(kept.list[0].net[1], -1500);
+	CHECK_EQ(kept.list[0].net[2], 2000);
+	CHECK_STR(kept.list[1].site.name, "decode");
+	CHECK_EQ(kept.list[1].net[0], 10);
+	CHECK_EQ(kept.list[1].net[2], 37);
+	CHECK_EQ(query_intervals(x.q, 2, 3, &kept), 2);
+	CHECK_STR(kept.list[0].site.name, "decode");
+	CHECK(kept.list[0].count == 1 && kept.list[0].net[0] == 20 && kept.list[1].net[0] == -1500);
 	end(&x);
 }
