@@ -51,7 +51,9 @@ static void *work(void *arg)
 		w->cost_ns = now_ns() - began;
 		w->state = DONE;
 		pthread_cond_broadcast(&w->moved);
+		pthread_mutex_unlock(&w->lock); /* else who hears of it waits for this thread */
 		tell(w);
+		pthread_mutex_lock(&w->lock);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;

@@ -30,8 +30,9 @@
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
 #define WORK_NS 8000000u
-#define NAMES_MS 20 /* answers of the symbolizer come in crowds */
-#define ROOM_MS 2u  /* about what a worker's job may take */
+#define NAMES_MS 20         /* answers of the symbolizer come in crowds */
+#define NAMES_AT_ONCE 4096u /* are requested after a slice: some ms */
+#define ROOM_MS 2u          /* about what a worker's job may take */
 
 static void set_text(char **slot, const char *text)
 {
@@ -101,6 +102,8 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 static void ask_for_names(struct watch *w)
 {
 	uint32_t n = model_location_count(w->in.model);
+	bool hurries = !watch_seen(w) || model_final(w->in.model); /* no key waits */
+	uint32_t left = hurries ? UINT32_MAX : NAMES_AT_ONCE;
 
 	if (!recorder_open(&w->keep))
 		return;
@@ -108,7 +111,7 @@ static void ask_for_names(struct watch *w)
 		w->resets_seen = model_resets(w->in.model);
 		w->names_asked = 0;
 	}
-	for (; w->names_asked < n; w->names_asked++)
+	for (; w->names_asked < n && left; w->names_asked++, left--)
 		symbols_of_location(w->in.symbols, w->names_asked);
 }
 

@@ -4,7 +4,7 @@
  *
  * A large snapshot of a view is made by a thread (base/worker.h), which takes what came since into
  * the columns first; until it is there, the last one stays. What users wait for is made at once:
- * the first one, the first whole state, the last one, another program.
+ * the first one, and that of another program.
  */
 #include "model/columns.h"
 #include "base/worker.h"
@@ -138,6 +138,7 @@ static void take(struct model *m, uint64_t cost_ns)
 	drop_heap(s, s->made);
 	s->made = NULL;
 	s->ticks = s->given_ticks;
+	s->complete = s->given_complete;
 	s->cost_ns = cost_ns;
 	s->made_ns = now_ns();
 }
@@ -210,6 +211,7 @@ static void ask_for_heap(struct model *m)
 	struct maker *s = m->maker;
 
 	s->given_ticks = m->ticks;
+	s->given_complete = m->complete;
 	if (s->based && s->given_interval == m->interval.generation)
 		return;
 	s->based = s->rebase = true;
@@ -234,7 +236,6 @@ static void make_at_once(struct model *m)
 	make(s);
 	take(m, now_ns() - began);
 	s->resets = m->resets;
-	s->complete = m->complete;
 }
 
 static void begin_to_make(struct model *m)
@@ -317,8 +318,7 @@ static bool is_awaited(const struct model *m)
 {
 	const struct maker *s = m->maker;
 
-	return !s->heap || !s->paced || s->resets != m->resets || s->complete != m->complete ||
-	       m->final;
+	return !s->heap || !s->paced || s->resets != m->resets;
 }
 
 static bool must_not_wait(const struct model *m)
@@ -326,11 +326,13 @@ static bool must_not_wait(const struct model *m)
 	return is_awaited(m) || m->maker->cost_ns < WORKER_LONG_NS;
 }
 
+/* The first whole state, the last one and another interval come without a pause. */
 static bool is_due(const struct model *m)
 {
 	const struct maker *s = m->maker;
 
-	return s->heap->interval != m->interval.generation ||
+	return s->complete != m->complete || m->final ||
+	       s->heap->interval != m->interval.generation ||
 	       now_ns() - s->made_ns >= PACE_COSTS * s->cost_ns;
 }
 

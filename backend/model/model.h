@@ -54,8 +54,8 @@ void model_want_interval(struct model *m, const struct model *as);
 void model_set_paced(struct model *m, bool on);
 bool model_paced(const struct model *m);
 bool model_behind(const struct model *m);
-/* Moves with each snapshot that users wait for, which is made at once: another interval, another
- * program, the first whole state, the end. */
+/* Moves with each snapshot that users wait for, which is made at once: the first one, and that of
+ * another program. */
 uint64_t model_awaited(const struct model *m);
 /* A worker has more to take in than it gets done: a link's frames wait in the socket, where the
  * agent joins what they say, and not here. Until it is done. */

@@ -37,7 +37,7 @@ struct maker {
 	/* that the heap is of; given_: the one that is being made; interval: by its generation */
 	uint64_t ticks, given_ticks, resets, given_interval;
 	uint64_t awaited; /* model_awaited() */
-	bool complete, based;
+	bool complete, given_complete, based;
 	bool paced;                /* model_set_paced() */
 	bool wanted;               /* somebody looked while the worker was busy */
 	bool settling;             /* ... or model_settled() said no */

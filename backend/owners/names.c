@@ -27,6 +27,7 @@ struct names {
 	size_t lib_count, lib_room;
 	uint32_t *lib_of_module; /* + 1 */
 	size_t module_room;
+	uint32_t all_asked; /* names_ask_all(): those below it */
 
 	struct heap_names *taken; /* of `taken_at`; NULL: none */
 	uint64_t taken_at;
@@ -46,7 +47,7 @@ static void forget_locations(struct names *n)
 {
 	for (size_t i = 0; i < n->loc_count; i++)
 		free(n->locs[i].frames);
-	n->loc_count = 0;
+	n->loc_count = n->all_asked = 0;
 	if (n->module_room)
 		memset(n->lib_of_module, 0, n->module_room * sizeof *n->lib_of_module);
 }
@@ -215,11 +216,12 @@ const struct name_loc *names_loc(struct names *n, uint32_t loc)
 	return l;
 }
 
-void names_ask_all(struct names *n)
+bool names_ask_all(struct names *n, uint32_t most)
 {
 	names_refresh(n);
-	for (uint32_t loc = 0; loc < n->loc_count; loc++)
-		names_loc(n, loc);
+	for (; n->all_asked < n->loc_count && most; n->all_asked++, most--)
+		names_loc(n, n->all_asked);
+	return n->all_asked == n->loc_count;
 }
 
 /* A location whose name nobody asked for yet. */

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define LARGE 20000 /* stacks: answers may take long */
+#define LARGE 20000          /* stacks: answers may take long */
+#define NAMES_AT_ONCE 16384u /* are requested: some 15 ms */
 
 static void take(struct query *q, const struct heap *h)
 {
@@ -30,8 +31,9 @@ static bool has_new_scan(const struct query *q)
 void query_newest(struct query *q)
 {
 	query_mine(q);
-	if (q->filter.word_count) /* any function on any stack may match */
-		names_ask_all(q->n);
+	/* any function on any stack may match */
+	q->asks = (q->filter.word_count || q->search.text) &&
+		  !names_ask_all(q->n, model_paced(q->m) ? NAMES_AT_ONCE : UINT32_MAX);
 	const struct heap *h = owners_heap(q->o);
 	q->until = model_until(q->m);
 	q->diffing = model_diffing(q->m);
@@ -56,6 +58,11 @@ void query_now(struct query *q)
 	if (!query_is_apart(q))
 		query_newest(q);
 	take_part(q);
+}
+
+bool query_asks(const struct query *q)
+{
+	return q->asks;
 }
 
 bool query_names(struct query *q)

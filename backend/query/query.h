@@ -111,6 +111,8 @@ void query_answer(struct query *q, void (*fn)(void *arg),
 		  void *arg); /* calls fn(arg). Any thread */
 /* Asks for the names that answers met. True: some are known at once, ask again. Main thread. */
 bool query_names(struct query *q);
+/* A search or filter has not asked for all names yet: the next query_newest() goes on. */
+bool query_asks(const struct query *q);
 bool query_large(const struct query *q); /* answers may take long */
 /* The call tree. */
 void query_set_inverted(struct query *q, bool on);

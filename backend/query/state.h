@@ -140,6 +140,7 @@ struct query {
 
 	struct shown shown;
 	struct search search;
+	bool asks; /* query_asks() */
 	struct filter filter;
 	struct site_table *sites;
 	struct aging *aging;

@@ -437,7 +437,7 @@ struct report *report_new(struct watch *w)
 	r->symbols = watch_symbols(w);
 	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
-	names_ask_all(owners_names(r->owners));
+	names_ask_all(owners_names(r->owners), UINT32_MAX);
 	r->names = heap_names_hold(names_taken(owners_names(r->owners)));
 	order_frames(r);
 	r->heap = heap_hold(model_heap(r->model));

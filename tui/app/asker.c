@@ -191,6 +191,8 @@ static void take(struct app *a)
 		}
 		a->ui.moved = a->timing.due = true; /* soon: the agent's frames come first */
 	}
+	if (query_asks(a->ui.shown.query))
+		a->ui.moved = a->timing.due = true;
 	a->ui.shown.figures.verdict = k->verdict;
 	k->by_key &= k->again;
 	if (!v->ops->take || v->ops->take(v))

@@ -321,8 +321,6 @@ void query_search(struct query *q, const char *text)
 {
 	query_mine(q);
 	set_search(q, text);
-	if (q->search.text)
-		names_ask_all(q->n);
 }
 
 size_t query_hits(struct query *q, size_t *pending)

@@ -224,6 +224,12 @@ static unsigned global_action(struct app *a, enum action r)
 	}
 }
 
+static bool acts_on_rows(enum action r)
+{
+	return action_info(r)->focus != FOCUS_GLOBAL && r != ACT_SORT_LEFT && r != ACT_SORT_RIGHT &&
+	       r != ACT_REVERSE;
+}
+
 unsigned dispatch_action(struct app *a, enum action r)
 {
 	char name[32], views[160];
@@ -233,7 +239,7 @@ unsigned dispatch_action(struct app *a, enum action r)
 					 action_word(r, name),
 					 compared_views(views, sizeof views)));
 	struct view *v = front_view(a);
-	if (asker_is_awaited(a) && action_info(r)->focus != FOCUS_GLOBAL)
+	if (acts_on_rows(r) && asker_is_awaited(a))
 		asker_finish(a);
 	unsigned bits = v->ops->action(v, r);
 
