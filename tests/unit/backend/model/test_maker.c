@@ -308,7 +308,7 @@ TEST(full_until_the_thread_is_done)
 	while (!maker_settled(m))
 		usleep(1000);
 	CHECK(!m->maker->coming.count && !worker_busy(m->maker->worker));
-	CHECK_EQ(columns_now(&m->maker->columns, 0)->alloc_blocks, n + 1);
+	CHECK_EQ(columns_now(&m->maker->columns, 0).alloc_blocks, n + 1);
 	end(p);
 	free(p);
 }
