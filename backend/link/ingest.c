@@ -15,8 +15,6 @@
 
 #include <stdlib.h>
 
-#define KEYS_TRIED 3 /* a broken file may name any number of them */
-
 int ingest_init(struct ingest *in, struct loop *loop, const char *target,
 		const struct symbol_options *o, struct err *err)
 {
@@ -175,31 +173,14 @@ static int holds_nothing(const struct ingest *in, const struct session_reader *r
 	return -1;
 }
 
-/* From the newest key frame on: nobody looks at what was before. False: from the start. */
-static bool start_late(struct session_reader *r)
-{
-	const struct session_key *keys;
-	size_t n = session_keys(r, &keys), end = n > KEYS_TRIED ? n - KEYS_TRIED : 0;
-
-	for (; n > end; n--)
-		if (session_start_at(r, &keys[n - 1]))
-			return true;
-	session_rewind(r);
-	return false;
-}
-
 /* The key frame is whole, but this memtop does not take its frames: the stream has it all. */
 static void start_over(struct ingest *in, struct session_reader *r, struct err *cut)
 {
-	struct err none = { 0 };
-
 	cut->text[0] = '\0';
-	model_bulk_end(in->model, &none);
 	model_clear(in->model);
 	symbols_clear(in->symbols);
 	in->session_pid = in->session_start = 0;
 	in->child_ended = false;
-	model_bulk_begin(in->model);
 	session_rewind(r);
 }
 
@@ -216,10 +197,8 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 
 	if (!r)
 		return -1;
-	if (!in->each_tick) {
-		model_bulk_begin(in->model);
-		in_key = start_late(r);
-	}
+	if (!in->each_tick) /* nobody looks at what was before the newest key frame */
+		in_key = session_start_near(r, UINT64_MAX, NULL);
 	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0) {
 		if (!ingest_frame(in, type, payload, len, cut)) {
 			in_key = in_key && type != MTW_S_KEY;
@@ -230,7 +209,7 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 			break;
 		}
 	}
-	if (model_bulk_end(in->model, &last) && !*cut->text)
+	if (model_catch_up(in->model, &last) && !*cut->text)
 		*cut = last;
 	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
 	in->being_written = !*cut->text && session_cut(r) && session_being_written(r);

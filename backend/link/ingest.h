@@ -12,7 +12,7 @@
 #include "symbols/symbols.h"
 
 struct ingest {
-	/* an observer needs each tick of a file: it is not read in bulk (model/bulk.h) */
+	/* an observer needs each tick of a file: it is read from its start, without key frames */
 	bool each_tick;
 	struct model *model;       /* owned */
 	struct symbols *symbols;   /* owned */

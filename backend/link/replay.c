@@ -6,55 +6,54 @@
  * own. An instant is a count of ticks (model_instants()). Playing ends right after that tick, so
  * that nothing shown, including resident memory and threads, comes from later. A mark and the
  * heap's peak lie between two ticks: their heap is what the current model keeps of them
- * (model/recall.c).
+ * (model/past.c).
  *
- * Nobody looks at the ticks on the way: they are applied in bulk (model/bulk.c).
+ *   begin()   main thread: a model of the program without counters, and the file
+ *   play()    a thread, which has both until it is done: the frames up to the tick
+ *   arrive()  main thread: a mark's heap; the model changes places with the shown one
  *
- * All of it is done in slices of the loop, and each step of a slice is small: some heads of blocks
- * to find the key frames, a block of a key frame, a frame. Between two steps the
- * way may end, or lead elsewhere.
+ * What was shown before stays, with its place in the file: a later instant is played from there on.
  */
 #include "link/replay.h"
 
 #include "base/loop.h"
+#include "base/worker.h"
 #include "session/session.h"
 #include "wire/decode.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-#define SLICE_NS 8000000u
-#define HEADS 256u        /* of a step */
-#define WORK_A_LOOK 1000u /* at the clock; a unit takes about a microsecond */
-#define BYTES_A_UNIT 256u /* of a frame */
-#define FEW_TICKS 3u      /* are applied one by one */
-
-enum stage {
-	FINDING,  /* the key frames of the file */
-	STARTING, /* a key frame is unpacked */
-	PLAYING,
+struct leg {                         /* the thread's while it is under way, but for the atomics */
+	struct session_reader *file; /* NULL: nothing goes on from the model */
+	struct model *model;         /* owned */
+	struct program_id {
+		uint64_t pid, start_unix_ns;
+	} of;           /* the program that is watched */
+	uint64_t ticks; /* up to this one */
+	bool begins;    /* nothing was played */
+	bool from_start;
+	bool ours;   /* the frames are of that program */
+	bool in_key; /* they are those of a key frame */
+	struct err problem;
+	atomic_bool stop;
+	atomic_uint_fast64_t reached_ns;
 };
 
 struct replay {
 	struct loop *loop;
-	struct model *shown, *now; /* the same, or `now` is ours */
-	/* owned: the incomplete model; NULL = later instants go into `shown` */
-	struct model *making;
-	struct session_reader *file; /* NULL = nothing was played */
-	struct loop_source *slice;   /* NULL = nothing is under way */
+	struct model *shown, *now;   /* the same, or `now` is ours */
+	struct session_reader *file; /* goes on from what is shown; NULL: nothing does */
 	void (*moved)(void *arg);
 	void *arg;
+	struct worker *worker;           /* NULL: no thread can be had, or it was not needed yet */
+	struct loop_source *done, *soon; /* of the worker; what was done in line */
+	struct leg leg;
+	bool under_way;
 	struct instant to;
-	enum stage stage;
-	uint64_t key_ticks; /* of the key frame that is unpacked or applied */
 	uint32_t kept;      /* model_kept_at() of the target; NO_ID = its heap is the tick's */
 	bool recalls;       /* no file is played: the current model has all of it */
 	uint64_t beside_ns; /* of the recorded instant that a kept one was made from; 0 = none */
-	bool ours;          /* the frames are of the program that is watched */
-	bool in_key;        /* they are those of a key frame */
-	bool seeded;
-	bool ending;       /* all was played, and is being made current */
-	uint64_t slice_ns; /* of work in a turn of the loop */
-	uint64_t work;     /* replay_work(), beside the open file's */
 	struct err problem;
 };
 
@@ -64,35 +63,48 @@ struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(
 	struct replay *p = xcalloc(1, sizeof *p);
 
 	p->loop = loop;
-	p->slice_ns = getenv("MEMTOP_TEST_STEPS") ? 0 : SLICE_NS;
 	p->shown = p->now = shown;
 	p->moved = moved;
 	p->arg = arg;
 	return p;
 }
 
-static void stop(struct replay *p)
+static void close_file(struct session_reader **file)
 {
-	loop_remove(p->slice);
-	p->slice = NULL;
+	session_reader_free(*file);
+	*file = NULL;
 }
 
-static void drop_file(struct replay *p)
+static void drop_leg(struct replay *p)
 {
-	stop(p);
-	model_free(p->making);
-	p->making = NULL;
-	p->work = replay_work(p);
-	session_reader_free(p->file);
-	p->file = NULL;
-	p->problem.text[0] = '\0';
+	model_free(p->leg.model);
+	p->leg.model = NULL;
+	close_file(&p->leg.file);
+}
+
+/* A leg that has left its key frame may be gone on with. */
+static void stop(struct replay *p)
+{
+	if (!p->under_way)
+		return;
+	p->leg.stop = true;
+	worker_wait(p->worker);
+	p->leg.stop = p->under_way = false;
+	loop_remove(p->soon);
+	p->soon = NULL;
+	if (p->leg.in_key)
+		drop_leg(p);
 }
 
 void replay_free(struct replay *p)
 {
 	if (!p)
 		return;
-	drop_file(p);
+	stop(p);
+	loop_remove(p->done);
+	worker_free(p->worker);
+	drop_leg(p);
+	close_file(&p->file);
 	if (replay_away(p)) {
 		model_swap(p->shown, p->now);
 		model_free(p->now);
@@ -110,11 +122,6 @@ bool replay_away(const struct replay *p)
 	return p->now != p->shown;
 }
 
-uint64_t replay_work(const struct replay *p)
-{
-	return p->work + (p->file ? session_work(p->file) : 0);
-}
-
 const char *replay_problem(const struct replay *p)
 {
 	return p->problem.text;
@@ -125,278 +132,245 @@ uint64_t replay_beside(const struct replay *p)
 	return p->beside_ns;
 }
 
-static struct model *playing(const struct replay *p)
-{
-	return p->making ? p->making : p->shown;
-}
-
 int replay_percent(const struct replay *p)
 {
-	uint64_t at = p->slice ? model_time(playing(p)) : 1, to = p->slice ? p->to.time_ns : 1;
+	uint64_t at = p->leg.reached_ns, to = p->to.time_ns;
 
-	return p->slice && at >= to ? 99 : (int)(at * 100 / (to + !to));
-}
-
-/* Frees the data that observers may still use last. */
-static void show(struct replay *p, struct model *with)
-{
-	struct model *left = with;
-
-	model_swap(p->shown, with);
-	if (with == p->now)
-		p->now = p->shown;
-	else if (!replay_away(p))
-		p->now = with, left = NULL;
-	p->moved(p->arg);
-	model_free(left);
+	if (!p->under_way)
+		return 100;
+	return at >= to ? 99 : (int)(at * 100 / to);
 }
 
 void replay_return(struct replay *p)
 {
-	bool under_way = p->slice != NULL;
+	bool under_way = p->under_way;
 
-	drop_file(p);
-	if (replay_away(p))
-		show(p, p->now);
-	else if (under_way)
-		p->moved(p->arg);
-}
-
-static bool same_program(const struct replay *p, const struct event *e)
-{
-	const struct program *now = model_program(p->now);
-
-	return now && now->pid == e->u.hello.pid && now->start_unix_ns == e->u.hello.start_unix_ns;
+	stop(p);
+	drop_leg(p);
+	close_file(&p->file);
+	p->problem.text[0] = '\0';
+	if (!replay_away(p)) {
+		if (under_way)
+			p->moved(p->arg);
+		return;
+	}
+	struct model *left = p->now;
+	model_swap(p->shown, left);
+	p->now = p->shown;
+	p->moved(p->arg);
+	model_free(left); /* observers may use it until then */
 }
 
 static int on_event(void *arg, const struct event *e, struct err *err)
 {
-	struct replay *p = arg;
+	struct leg *g = arg;
 
 	if (e->type == MTW_HELLO)
-		p->ours = same_program(p, e);
-	if (!p->ours)
-		return 0;
-	return model_apply(playing(p), e, err);
+		g->ours = e->u.hello.pid == g->of.pid &&
+			  e->u.hello.start_unix_ns == g->of.start_unix_ns;
+	return g->ours ? model_apply(g->model, e, err) : 0;
 }
 
-static void make_new(struct replay *p)
-{
-	model_free(p->making);
-	p->making = model_new();
-	model_set_still(p->making);
-	model_want_interval(p->making, p->shown);
-	p->ours = p->seeded = p->in_key = p->ending = false;
-	p->problem.text[0] = '\0';
-}
-
-/* From the file's start. */
-static void start_over(struct replay *p)
-{
-	session_rewind(p->file);
-	make_new(p);
-	model_bulk_begin(p->making);
-	p->stage = PLAYING;
-}
-
-/* Begins at the last key frame before the wanted instant. */
-static int find(struct replay *p)
-{
-	const struct session_key *keys;
-
-	if (!session_find_keys(p->file, HEADS))
-		return 0;
-	size_t n = session_keys(p->file, &keys);
-	while (n && keys[n - 1].ticks > p->to.ticks)
-		n--;
-	if (n) {
-		session_start(p->file, &keys[n - 1]);
-		p->key_ticks = keys[n - 1].ticks;
-		p->stage = STARTING;
-	} else {
-		start_over(p);
-	}
-	return 0;
-}
-
-static int unpack(struct replay *p)
-{
-	int rc = session_start_on(p->file);
-
-	if (rc < 0)
-		start_over(p);
-	if (rc > 0) {
-		p->in_key = true;
-		p->stage = PLAYING;
-	}
-	return 0;
-}
-
-/* Frames that the model made from a key frame has already, or that hold at any time. */
-static bool passes_over(const struct replay *p, uint64_t type)
+/* Frames that the model has already, or that hold at any time. */
+static bool passes_over(const struct leg *g, uint64_t type)
 {
 	return type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE ||
-	       (p->in_key && p->seeded &&
-		(type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN));
+	       (g->in_key && (type == MTW_NODES || type == MTW_SLOTS || type == MTW_PROVEN));
 }
 
 /* 1: arrived; 0: more frames follow; -1: impossible to continue. */
-static int play_frame(struct replay *p)
+static int play_frame(struct leg *g)
 {
 	const uint8_t *payload;
 	uint64_t time_ns, type;
 	size_t len;
 
-	if (model_ticks_read(playing(p)) >= p->to.ticks)
+	if (model_ticks_read(g->model) >= g->ticks)
 		return 1;
-	if (!session_near(p->file))
-		return 0;
-	int rc = session_next(p->file, &time_ns, &type, &payload, &len, &p->problem);
-	if (rc == 0 && session_more(p->file))
+	int rc = session_next(g->file, &time_ns, &type, &payload, &len, &g->problem);
+	if (rc == 0 && session_more(g->file))
 		return 0;
 	if (rc == 0)
-		err_set(&p->problem, 3, "the session file ends there");
+		err_set(&g->problem, 3, "the session file ends there");
 	if (rc <= 0)
 		return -1;
-	p->work += 1 + len / BYTES_A_UNIT;
-	if (passes_over(p, type))
+	if (passes_over(g, type))
 		return 0;
-	rc = wire_read(type, payload, len, on_event, p, &p->problem);
-	/* Of another program, or with frames that this memtop does not take: the stream has it
-	 * all. */
-	if (p->in_key && (rc || !p->ours)) {
-		start_over(p);
-		return 0;
-	}
-	p->in_key = p->in_key && type != MTW_S_KEY;
-	return rc;
+	if (wire_read(type, payload, len, on_event, g, &g->problem) || (g->in_key && !g->ours))
+		return -1;
+	g->in_key = g->in_key && type != MTW_S_KEY;
+	g->reached_ns = model_time(g->model);
+	return 0;
 }
 
-/* Adds all call paths first, so that later ones have their places, too. */
-static int make_ready(struct replay *p)
+/* The thread. */
+static void play(void *arg)
 {
-	if (!p->making || p->seeded || !model_program(p->making))
-		return 1;
-	p->seeded = !model_seed(p->making, p->now, &p->problem);
-	return p->seeded ? 1 : -1;
+	struct leg *g = arg;
+	struct err last = { 0 };
+	int rc = 0;
+
+	if (g->begins && g->from_start)
+		session_rewind(g->file);
+	else if (g->begins)
+		g->in_key = session_start_near(g->file, g->ticks, &g->stop);
+	g->begins = g->stop;
+	while (!rc && !g->stop)
+		rc = play_frame(g);
+	if (model_catch_up(g->model, &last) && !*g->problem.text)
+		g->problem = last;
+}
+
+/* A model of the program, and a file that is read from a key frame on, or from its start. */
+static int new_leg(struct replay *p, struct session_reader *file, bool from_start, struct err *err)
+{
+	const struct program *of = model_program(p->now);
+	struct leg *g = &p->leg;
+
+	model_free(g->model);
+	g->file = file;
+	g->model = model_new();
+	model_set_still(g->model);
+	g->begins = true;
+	g->from_start = from_start;
+	g->ours = g->in_key = false;
+	g->of = (struct program_id){ of->pid, of->start_unix_ns };
+	g->reached_ns = 0;
+	return model_seed(g->model, p->now, err);
+}
+
+/* The leg's model becomes the shown one. What was shown goes on from its place later, or is now. */
+static void show(struct replay *p)
+{
+	struct session_reader *file = p->file;
+
+	model_want_interval(p->leg.model, p->shown);
+	model_swap(p->shown, p->leg.model);
+	p->file = p->leg.file;
+	p->leg.file = file;
+	if (!replay_away(p)) {
+		p->now = p->leg.model;
+		p->leg.model = NULL;
+	}
 }
 
 /* At a mark: from the last tick before to the mark itself, which no later tick goes on from. */
-static void leave_ticks(struct replay *p)
+static int leave_ticks(struct replay *p, struct err *err)
 {
-	struct err why = { 0 };
-
-	if (p->kept == NO_ID || p->recalls || !model_complete(playing(p)))
-		return;
-	p->beside_ns = model_time(playing(p));
-	if (model_recall_heap(playing(p), p->now, p->kept, &why) && !*p->problem.text)
-		p->problem = why;
-	p->work = replay_work(p);
-	session_reader_free(p->file);
-	p->file = NULL;
+	if (p->kept == NO_ID || !(p->recalls || model_complete(p->leg.model)))
+		return 0;
+	if (!p->recalls)
+		p->beside_ns = model_time(p->leg.model);
+	close_file(&p->leg.file);
+	return model_recall(p->leg.model, p->now, p->kept, err);
 }
 
 static void arrive(struct replay *p)
 {
-	struct err none = { 0 };
-	struct model *made = p->making;
+	struct err none = { 0 }, why = { 0 };
 
-	stop(p);
-	leave_ticks(p);
-	if (made && !model_complete(made)) { /* nothing of it can be shown */
-		drop_file(p);
+	p->problem = p->leg.problem;
+	if (leave_ticks(p, &why) && !*p->problem.text)
+		p->problem = why;
+	if (model_complete(p->leg.model)) {
+		model_seed(p->leg.model, p->now, &none); /* the stream went on meanwhile */
+		show(p);
+	} else { /* nothing of it can be shown */
+		drop_leg(p);
 		err_set(&p->problem, 3, "the session file does not reach back that far");
-		p->moved(p->arg);
-		return;
 	}
-	p->making = NULL;
-	if (!made) {
-		p->moved(p->arg);
-		return;
-	}
-	/* The stream went on meanwhile. */
-	model_seed(made, p->now, &none);
-	show(p, made);
+	p->moved(p->arg);
 }
 
-static int step(struct replay *p)
+static void begin(struct replay *p);
+
+static void finish(struct replay *p)
 {
-	if (p->recalls)
-		return model_recall(p->making, p->now, p->kept, &p->problem) ? -1 : 1;
-	if (p->stage != PLAYING)
-		return p->stage == FINDING ? find(p) : unpack(p);
-	int rc = make_ready(p);
-	return rc == 1 ? play_frame(p) : rc;
+	p->under_way = false;
+	worker_wait(p->worker);
+	if (p->leg.in_key && !new_leg(p, p->leg.file, true, &p->leg.problem))
+		begin(p); /* the key frame is of another program, or of a later memtop */
+	else
+		arrive(p);
 }
 
-static void on_slice(void *arg)
+/* It may have been a leg that was stopped. */
+static void on_done(void *arg, unsigned events)
 {
 	struct replay *p = arg;
-	uint64_t end = now_ns() + p->slice_ns, look = replay_work(p) + WORK_A_LOOK;
-	struct err last = { 0 };
-	int rc = p->ending;
 
-	for (; !rc && (replay_work(p) < look || now_ns() < end); rc = step(p))
-		if (replay_work(p) >= look)
-			look = replay_work(p) + WORK_A_LOOK;
-	p->ending = rc;
-	if (rc) {
-		if (model_bulk_end(playing(p), &last) && !*p->problem.text)
-			p->problem = last;
-		arrive(p);
-		return;
-	}
-	loop_timer_set(p->slice, 0);
+	(void)events;
+	worker_heard(p->worker);
+	if (p->under_way && !p->soon && !worker_busy(p->worker))
+		finish(p);
+}
+
+static void on_soon(void *arg)
+{
+	struct replay *p = arg;
+
+	loop_remove(p->soon);
+	p->soon = NULL;
+	finish(p);
+}
+
+static bool has_thread(struct replay *p)
+{
+	if (p->done || getenv("MEMTOP_TEST_SYNC"))
+		return p->done != NULL;
+	p->worker = p->worker ? p->worker : worker_new();
+	if (p->worker && worker_fd(p->worker) >= 0)
+		p->done = loop_fd(p->loop, worker_fd(p->worker), LOOP_READ, on_done, p);
+	return p->done != NULL;
 }
 
 static void begin(struct replay *p)
 {
-	p->problem.text[0] = '\0';
-	p->ending = false;
-	p->beside_ns = 0;
-	if (!p->slice)
-		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
-}
-
-void replay_recall(struct replay *p, uint32_t kept)
-{
-	drop_file(p);
-	make_new(p);
-	p->stage = PLAYING;
-	p->recalls = true;
-	p->kept = kept;
-	p->to = (struct instant){ .time_ns = model_kept_time(p->now, kept) };
-	begin(p);
-}
-
-/* What playing goes on from. */
-static uint64_t ticks_reached(const struct replay *p)
-{
-	if (p->making && (p->in_key || p->stage == STARTING))
-		return p->key_ticks;
-	return model_ticks_read(playing(p));
+	p->under_way = true;
+	p->problem.text[0] = p->leg.problem.text[0] = '\0';
+	if (!p->recalls && has_thread(p)) {
+		worker_begin(p->worker, play, &p->leg);
+		return;
+	}
+	if (!p->recalls)
+		play(&p->leg);
+	p->soon = loop_timer(p->loop, 0, false, on_soon, p);
 }
 
 /* Would a key frame save much of the way on? Each follows several times its own size. */
-static bool is_far(const struct replay *p, uint64_t ticks)
+static bool is_far(const struct leg *g, uint64_t ticks)
 {
 	const struct session_key *keys;
-	size_t between = 0;
+	size_t n = session_keys(g->file, &keys), between = 0;
 
-	if (!session_find_keys(p->file, 0))
-		return false;
-	size_t n = session_keys(p->file, &keys);
 	while (n && keys[n - 1].ticks > ticks)
 		n--;
-	for (; n && keys[n - 1].ticks > ticks_reached(p); n--)
+	for (; n && keys[n - 1].ticks > model_ticks_read(g->model); n--)
 		between++;
 	return between > 1;
 }
 
-static bool goes_on(const struct replay *p, const char *path, bool live, uint64_t ticks)
+static bool goes_on(const struct leg *g, const char *path, bool live, uint64_t ticks)
 {
-	return p->file && (p->making || replay_away(p)) && ticks_reached(p) <= ticks &&
-	       !(live && session_replaced(p->file, path)) && !is_far(p, ticks);
+	return g->file && g->model && !g->begins && model_ticks_read(g->model) <= ticks &&
+	       !(live && session_replaced(g->file, path)) && !is_far(g, ticks);
+}
+
+/* Plays on, or from a key frame. */
+static int set_out(struct replay *p, const char *path, uint32_t stream,
+		   const struct session_writer *w, struct err *err)
+{
+	if (p->leg.file && w)
+		session_learn_keys(p->leg.file, w);
+	if (goes_on(&p->leg, path, w != NULL, p->leg.ticks))
+		return 0;
+	drop_leg(p);
+	struct session_reader *file = session_open(path, stream, err);
+	if (!file)
+		return -1;
+	if (w)
+		session_learn_keys(file, w);
+	return new_leg(p, file, false, err);
 }
 
 int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
@@ -404,27 +378,24 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, const struct 
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
+	uint32_t kept = model_kept_at(p->now, time_ns);
+	bool recorded = path && model_complete(p->now) && n;
 
-	if (!n)
+	if (!recorded && kept == NO_ID)
 		return err_set(err, 3, "the first state is still loading; try again");
-	struct instant to = list[at == SIZE_MAX ? 0 : at];
-	if (p->file && w)
-		session_learn_keys(p->file, w);
-	if (!goes_on(p, path, w != NULL, to.ticks)) {
-		drop_file(p);
-		p->file = session_open(path, stream, err);
-		if (!p->file)
-			return -1;
-		if (w)
-			session_learn_keys(p->file, w);
-		make_new(p);
-		p->stage = FINDING;
-		p->recalls = false;
+	stop(p);
+	p->beside_ns = 0;
+	p->kept = kept;
+	p->recalls = kept != NO_ID && (kept == KEPT_PEAK || !recorded || at == SIZE_MAX);
+	p->to = p->recalls ? (struct instant){ .time_ns = time_ns } : list[at == SIZE_MAX ? 0 : at];
+	p->leg.ticks = p->to.ticks;
+	if (p->recalls) {
+		drop_leg(p);
+		p->leg.model = model_new();
+		model_set_still(p->leg.model);
+	} else if (set_out(p, path, stream, w, err)) {
+		return -1;
 	}
-	p->kept = model_kept_at(p->now, time_ns);
-	if (p->making || to.ticks - model_ticks_read(p->shown) > FEW_TICKS)
-		model_bulk_begin(playing(p));
-	p->to = to;
 	begin(p);
 	return 0;
 }

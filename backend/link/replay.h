@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * replay.h - makes a shown model show another instant of its session. Main thread only.
+ * replay.h - makes a shown model show another instant of its session: the one way there, for [ and
+ * ], :at, --at, ?at=, a mark and the heap's peak. Main thread only.
+ *
+ *   the nearest key frame before it, or the session's start
+ *   -> the session's frames up to its tick
+ *   -> for a mark, what was live in each slot then; for the peak that alone (model/past.c)
+ *   -> the result changes places with the shown model
  *
  * There are two models: the shown one, which views, names and owners use, and the one that receives
  * the stream. They are the same until replay_go(). After the arrival, the shown one holds the
- * session as of the instant, played from its file, and the other receives the stream.
- * replay_return() gives the shown one the current state. To its users, only its figures have
- * changed (model/rewind.c says why).
+ * session as of the instant, and the other receives the stream. replay_return() gives the shown one
+ * the current state. To its users, only its figures have changed (model/past.c says why).
  *
- * Playing runs in slices of the loop; until the arrival the old state stays on screen. A later
- * instant is played from the shown one on, an earlier one from the last key frame before it.
+ * A thread plays the frames into a third model; until the arrival the old state stays on screen.
  */
 #ifndef LINK_REPLAY_H
 #define LINK_REPLAY_H
@@ -26,20 +30,15 @@ struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(
 			  void *arg);
 void replay_free(struct replay *p); /* `shown` then has the current state */
 /* Starts towards the last instant up to time_ns (the first if none is), from a file that holds
- * the current session; w: who writes it, NULL = nobody here. Takes the place of a replay under way.
- * 0; -1 and *err. */
+ * the current session; NULL: there is none, and the instant is one of model_kept_at(). w: who
+ * writes it, NULL = nobody here. Takes the place of a replay under way. 0; -1 and *err. */
 int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
 	      uint64_t time_ns, struct err *err);
-/* Starts towards model_kept_at() of the current state, without a file. */
-void replay_recall(struct replay *p, uint32_t kept);
 /* Shows the current state; cancels a replay under way. */
 void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* the model that receives the stream */
 bool replay_away(const struct replay *p);         /* it is not the shown model */
 int replay_percent(const struct replay *p);       /* of the way; 100 = arrived */
-/* Work that was done, in units of about a microsecond: a turn of the loop looks at the clock after
- * each thousand. */
-uint64_t replay_work(const struct replay *p);
 /* At a mark: the recorded instant whose threads, scans and resident memory are shown; 0 = none, or
  * the instant shown is one. */
 uint64_t replay_beside(const struct replay *p);

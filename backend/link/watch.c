@@ -501,29 +501,21 @@ uint32_t watch_stream(const struct watch *w)
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
-	uint32_t kept = model_kept_at(w->in.model, time_ns);
-	bool recorded = path && model_complete(w->in.model) &&
-			model_instant_at(w->in.model, time_ns) != SIZE_MAX;
 
 	w->wanted_ns = time_ns;
-	if (kept == KEPT_PEAK || (kept != NO_ID && !recorded)) {
-		replay_recall(w->past, kept);
-		return 0;
-	}
+	if (w->target.kind == TARGET_MADE)
+		path = NULL;
+	recorder_flush(&w->keep);
+	if (path || model_kept_at(w->in.model, time_ns) != NO_ID)
+		return replay_go(w->past, path, watch_stream(w),
+				 w->conn ? recorder_writer(&w->keep) : NULL, time_ns, err);
 	if (w->target.kind == TARGET_MADE)
 		return err_set(
 			err, 3,
 			"All shows what its processes hold now, and no past instant; open one "
 			"process for that");
-	if (!path)
-		return err_set(err, 3,
-			       "no session of this program is saved, so its past is unknown%s%s",
-			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
-	if (!model_complete(w->in.model))
-		return err_set(err, 3, "the first state is still loading; try again");
-	recorder_flush(&w->keep);
-	return replay_go(w->past, path, watch_stream(w), w->conn ? recorder_writer(&w->keep) : NULL,
-			 time_ns, err);
+	return err_set(err, 3, "no session of this program is saved, so its past is unknown%s%s",
+		       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
 }
 
 void watch_return(struct watch *w)

@@ -6,10 +6,8 @@
  * sum stays true. Counters and totals wait for the tick (model/tick.c). All claims of an event are
  * checked before anything is written.
  */
-#include "model/bulk.h"
 #include "model/columns.h"
 #include "model/model_state.h"
-#include "model/restore.h"
 
 #include <stdlib.h>
 
@@ -34,8 +32,6 @@ static int apply_hello(struct model *m, const struct event *e, struct err *err)
 	struct heap_event epoch = { .type = HEAP_EPOCH, .number = e->u.hello.first_epoch };
 	bool same = m->hello && program_same(&m->program, e);
 
-	if (m->tick.bulk.merge && model_bulk_end(m, err)) /* so many ticks were of the old link */
-		return -1;
 	/* A second greeting: the link was renewed, or another program took over. */
 	if (same) {
 		resume(m);
@@ -194,15 +190,14 @@ static void thin_instants(struct model *m)
 
 static int apply_tick(struct model *m, const struct event *e, struct err *err)
 {
-	if (e->u.tick.time_ns < bulk_time(m))
+	if (e->u.tick.time_ns < m->time_ns)
 		return err_set(err, 3, "stream: time goes back; connect again");
 	if (instants_full(&m->instants))
 		thin_instants(m);
 	instants_tick(&m->instants, e->u.tick.time_ns, e->u.tick.flags);
 	if (m->resuming && !(e->u.tick.flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return 0; /* what is shown stays until the new state is complete */
-	return (m->tick.bulk.merge ? bulk_tick : tick_apply)(m, e->u.tick.time_ns, e->u.tick.flags,
-							     err);
+	return tick_apply(m, e->u.tick.time_ns, e->u.tick.flags, err);
 }
 
 static void apply_notice(struct model *m, const struct event *e)
@@ -256,14 +251,14 @@ static int apply_scan_thread(struct model *m, const struct event *e, struct err 
 {
 	if (threads_scanned(&m->threads, e, err))
 		return -1;
-	instants_looked(&m->instants, MTW_KIND_THREADS, 0, bulk_time(m));
+	instants_looked(&m->instants, MTW_KIND_THREADS, 0, m->time_ns);
 	return 0;
 }
 
 static void apply_rss(struct model *m, const struct event *e)
 {
 	if (rss_apply(&m->rss, &m->marks, e))
-		instants_looked(&m->instants, MTW_KIND_MEMORY, e->u.rss.time_ns, bulk_time(m));
+		instants_looked(&m->instants, MTW_KIND_MEMORY, e->u.rss.time_ns, m->time_ns);
 	else
 		m->instants.answers[MTW_KIND_MEMORY]++;
 }
@@ -273,7 +268,7 @@ static int apply_cohorts(struct model *m, const struct event *e, struct err *err
 	int rc = cohorts_apply(&m->cohorts, e, err);
 
 	if (rc > 0)
-		instants_looked(&m->instants, MTW_KIND_COHORTS, e->u.cohorts.time_ns, bulk_time(m));
+		instants_looked(&m->instants, MTW_KIND_COHORTS, e->u.cohorts.time_ns, m->time_ns);
 	return rc < 0 ? -1 : 0;
 }
 

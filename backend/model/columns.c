@@ -9,7 +9,6 @@
 #include "model/columns.h"
 #include "base/worker.h"
 #include "heap/room.h"
-#include "model/bulk.h"
 #include "model/model_state.h"
 
 #include <stdlib.h>
@@ -179,6 +178,12 @@ int maker_take(struct model *m, struct err *err)
 	else if (!worker_busy(s->worker))
 		take_made(m);
 	return worker_busy(s->worker) ? 0 : say_failure(s, err);
+}
+
+int model_catch_up(struct model *m, struct err *err)
+{
+	take_in_line(m);
+	return say_failure(m->maker, err);
 }
 
 bool maker_settled(struct model *m)
@@ -359,8 +364,8 @@ struct heap *model_heap(const struct model *of)
 	struct model *m = (struct model *)of; /* what it keeps does not change what it says */
 	struct maker *s = m->maker;
 
-	if (s->heap && (m->tick.bulk.merge || (stands(m) && s->resets == m->resets)))
-		return s->heap; /* merge: what is shown stays, though the columns are ahead */
+	if (s->heap && stands(m) && s->resets == m->resets)
+		return s->heap;
 	if (!must_not_wait(m) && !s->worker)
 		s->worker = worker_new();
 	if (must_not_wait(m) || !s->worker) {
@@ -382,7 +387,7 @@ static void begin_job(struct model *m)
 	struct maker *s = m->maker;
 
 	take_made(m);
-	if (s->wanted && !m->tick.bulk.merge && is_due(m)) {
+	if (s->wanted && is_due(m)) {
 		begin_to_make(m);
 	} else {
 		give(s);

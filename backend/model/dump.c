@@ -2,7 +2,7 @@
  *
  * dump.c - writes the whole model as frames of the wire: a session file's key frame.
  *
- * A model to which these frames are applied in bulk continues as this one does: the same figures at
+ * A model to which these frames are applied continues as this one does: the same figures at
  * every later tick, in the same dense order. What the agent sends has its own frames, in the order
  * of a first state. The rest (history, instants, totals and rates of the last ticks) follows in
  * frames of memtop's own (MTW_S_INSTANTS to MTW_S_KEY).
@@ -66,7 +66,7 @@ static void put_hello(struct frames *to, const struct model *m)
 	frames_end(to, MTW_HELLO);
 }
 
-static void put_options(struct frames *to, const struct model *m)
+static void put_options(struct frames *to, const struct model *m, uint64_t until)
 {
 	for (size_t i = 0; i < m->options.count; i++) {
 		frames_string(to, m->options.list[i].name);
@@ -74,7 +74,7 @@ static void put_options(struct frames *to, const struct model *m)
 		frames_string(to, m->options.list[i].who);
 		frames_end(to, MTW_OPTION);
 	}
-	for (size_t i = 0; i < m->filters.count; i++) {
+	for (size_t i = 0; i < m->filters.count && m->filters.list[i].since_ns <= until; i++) {
 		const struct recorded *f = &m->filters.list[i];
 		const uint64_t figures[] = { i,           f->since_ns, f->sample,
 					     f->min_size, f->max_size, f->merge };
@@ -146,14 +146,22 @@ static void put_figures(struct frames *to, const struct model *m)
 	frames_end(to, MTW_MEMORY);
 }
 
-static void put_modules(struct frames *to, const struct model *m)
+/* Those that `has`, NULL = none, lacks; when one goes, the session says. */
+static void put_modules(struct frames *to, const struct modules *x, const struct modules *has)
 {
-	for (size_t id = 0; id < m->modules.count; id++) {
-		const struct module *k = &m->modules.list[id];
-		if (!k->known)
+	for (uint32_t id = 0; id < x->count; id++) {
+		const struct module *k = &x->list[id];
+		if (!k->known || (has && modules_know(has, id)))
 			continue;
-		const uint64_t figures[] = { id,     k->flags,     k->bias,       k->start,
-					     k->end, k->loaded_ns, k->unloaded_ns };
+		const uint64_t figures[] = {
+			id,
+			has ? k->flags & ~(uint32_t)MTW_MODULE_GONE : k->flags,
+			k->bias,
+			k->start,
+			k->end,
+			k->loaded_ns,
+			has ? 0 : k->unloaded_ns,
+		};
 		frames_put_all(to, figures, sizeof figures / sizeof *figures);
 		frames_bytes(to, k->build_id, k->build_id_len);
 		frames_string(to, k->path);
@@ -201,6 +209,10 @@ static void put_slots(struct frames *to, const struct columns *c, const uint32_t
 		put_full_batch(to, MTW_SLOTS);
 	}
 	put_batch(to, MTW_SLOTS);
+}
+
+static void put_weighed(struct frames *to, const struct columns *c, const uint32_t *ids)
+{
 	for (uint32_t a = 0; a < c->slots->count; a++) {
 		if (!bit_of(c->sampled_bits, a))
 			continue;
@@ -250,19 +262,35 @@ static void put_threads(struct frames *to, const struct model *m)
 	frames_list(to, MTW_SCAN_THREADS);
 }
 
-/* Of a mark, or a sample. */
+/* Of a mark, or a sample. At a cell of a slot that the columns do not know the link was closed. */
 static void put_cells(struct frames *to, uint64_t type, uint32_t number,
-		      const struct mark_cells *cells)
+		      const struct mark_cells *cells, const struct columns *c)
 {
-	if (!to->rc)
-		to->rc = cells_write(cells, type, number, true, to->fn, to->arg);
+	struct cell_at at = { 0 };
+	struct mark_cell cell;
+	bool more = cells_next(cells, &at, &cell);
+
+	do {
+		for (; more && !frames_full(to); more = cells_next(cells, &at, &cell)) {
+			if (idmap_get(&c->slot_ids, cell.slot) == NO_ID)
+				continue;
+			frames_entry(to, cell.slot);
+			frames_value(to, cell.blocks);
+			frames_value(to, cell.bytes);
+		}
+		frames_put(to, number);
+		frames_put(to, !more);
+		frames_list(to, type);
+	} while (more);
 }
 
-static void put_marks(struct frames *to, const struct marks *x)
+/* Those that `has`, NULL = none, lacks: they may have arrived after the tick that it is of. */
+static void put_marks(struct frames *to, const struct marks *x, uint64_t until,
+		      const struct marks *has, const struct columns *c)
 {
 	for (uint32_t id = 1; id < x->limit; id++) {
 		const struct mark *k = &x->list[id];
-		if (!k->known)
+		if (!k->known || k->time_ns > until || (has && marks_known(has, id)))
 			continue;
 		frames_put(to, id);
 		frames_put(to, k->epoch);
@@ -275,16 +303,18 @@ static void put_marks(struct frames *to, const struct marks *x)
 		frames_end(to, MTW_MARK);
 	}
 	for (uint32_t id = 1; id < x->limit; id++)
-		if (x->list[id].known && x->list[id].live_known)
-			put_cells(to, MTW_MARK_LIVE, id, &x->list[id].cells);
+		if (x->list[id].known && x->list[id].live_known && x->list[id].time_ns <= until &&
+		    !(has && marks_known(has, id) && has->list[id].live_known))
+			put_cells(to, MTW_MARK_LIVE, id, &x->list[id].cells, c);
 }
 
-static void put_samples(struct frames *to, const struct samples *x)
+static void put_samples(struct frames *to, const struct samples *x, uint64_t until,
+			const struct columns *c)
 {
 	if (!x->told)
 		return;
 	frames_put(to, x->totals_only ? MTW_SAMPLES_TOTALS_ONLY : 0);
-	for (size_t i = 0; i < x->count; i++) {
+	for (size_t i = 0; i < x->count && x->list[i].f.time_ns <= until; i++) {
 		const struct sample_figures *f = &x->list[i].f;
 		frames_entry(to, f->serial);
 		frames_value(to, f->time_ns);
@@ -294,9 +324,9 @@ static void put_samples(struct frames *to, const struct samples *x)
 		frames_value(to, f->rss_bytes);
 	}
 	frames_list(to, MTW_SAMPLES);
-	for (size_t i = 0; i < x->count; i++)
+	for (size_t i = 0; i < x->count && x->list[i].f.time_ns <= until; i++)
 		if (x->list[i].whole)
-			put_cells(to, MTW_SAMPLE_LIVE, x->list[i].f.serial, &x->list[i].cells);
+			put_cells(to, MTW_SAMPLE_LIVE, x->list[i].f.serial, &x->list[i].cells, c);
 }
 
 static void put_stops(struct frames *to, const struct stops *x)
@@ -439,15 +469,20 @@ static void put_point(struct frames *to, const struct point *p,
 	put(to, p->rss_bytes);
 }
 
-static void put_series(struct frames *to, const struct series *s)
+static void put_series(struct frames *to, const struct series *s, uint64_t until)
 {
-	if (s->from_agent) {
+	size_t end = 0, agents;
+
+	while (end < s->count && s->points[end].time_ns <= until)
+		end++;
+	agents = end < s->from_agent ? end : s->from_agent;
+	if (agents) {
 		frames_put(to, 0);
 		frames_put(to, s->owner_count);
 		for (size_t i = 0; i < s->owner_count; i++)
 			frames_put(to, s->owners[i]);
-		frames_put(to, s->from_agent);
-		for (size_t i = 0; i < s->from_agent; i++) {
+		frames_put(to, agents);
+		for (size_t i = 0; i < agents; i++) {
 			put_point(to, &s->points[i], frames_put);
 			for (size_t k = 0; k < s->owner_count; k++)
 				frames_put(to, s->owner_bytes[i][k]);
@@ -455,7 +490,7 @@ static void put_series(struct frames *to, const struct series *s)
 		frames_end(to, MTW_HISTORY);
 	}
 	frames_put(to, s->spacing_ns);
-	for (size_t i = s->from_agent; i < s->count; i++) {
+	for (size_t i = agents; i < end; i++) {
 		put_point(to, &s->points[i], frames_value);
 		frames_point(to);
 	}
@@ -554,8 +589,21 @@ static bool is_whole(const struct model *m)
 
 bool model_dumps(const struct model *m)
 {
-	return m->hello && m->complete && !m->resuming && !m->tick.bulk.on && !m->mid_tick &&
-	       !m->totals_pending && is_whole(m) && maker_settled((struct model *)m);
+	return m->hello && m->complete && !m->resuming && !m->mid_tick && !m->totals_pending &&
+	       is_whole(m) && maker_settled((struct model *)m);
+}
+
+/* What is of an instant up to `until` when it is of this one. Slots are there. */
+static void put_known(struct frames *to, const struct model *m, const struct columns *c,
+		      const uint32_t *ids, uint64_t until)
+{
+	struct stops stops = stops_up_to(&m->stops, until);
+
+	put_options(to, m, until);
+	put_weighed(to, c, ids);
+	put_series(to, &m->history.series, until);
+	put_stops(to, &stops);
+	put_samples(to, &m->samples, until, c);
 }
 
 int model_dump(const struct model *m,
@@ -568,24 +616,49 @@ int model_dump(const struct model *m,
 
 	frames_init(&f, fn, arg);
 	put_hello(&f, m);
-	put_options(&f, m);
 	f.rc = f.rc ? f.rc : notices_write(&m->notices, fn, arg);
 	put_state(&f, m);
 	put_figures(&f, m);
-	put_modules(&f, m);
+	put_modules(&f, &m->modules, NULL);
 	put_paths(&f, m, c->skeleton);
 	put_slots(&f, c, ids);
-	put_series(&f, &m->history.series);
+	put_known(&f, m, c, ids, UINT64_MAX);
 	put_instants(&f, &m->instants);
-	put_marks(&f, &m->marks);
-	put_stops(&f, &m->stops);
-	put_samples(&f, &m->samples);
+	put_marks(&f, &m->marks, UINT64_MAX, NULL, c);
 	put_peak(&f, m, c, ids);
 	put_threads(&f, m);
 	put_scans(&f, m);
 	put_window(&f, m, c, ids);
 	put_counts(&f, c, ids);
 	put_totals(&f, &m->totals);
+	free(ids);
+	frames_release(&f);
+	return f.rc;
+}
+
+int dump_program(const struct model *m, const struct model *has, frames_fn fn, void *arg)
+{
+	struct frames f;
+
+	frames_init(&f, fn, arg);
+	if (m->hello && !has->hello)
+		put_hello(&f, m);
+	put_modules(&f, &m->modules, &has->modules);
+	frames_release(&f);
+	return f.rc;
+}
+
+int dump_past(const struct model *m, uint64_t until, const struct model *has, frames_fn fn,
+	      void *arg)
+{
+	const struct columns *c = model_columns(m);
+	uint32_t *ids = slots_ids(c->slots);
+	struct frames f;
+
+	frames_init(&f, fn, arg);
+	if (!has->complete)
+		put_known(&f, m, c, ids, until);
+	put_marks(&f, &m->marks, until, &has->marks, c);
 	free(ids);
 	frames_release(&f);
 	return f.rc;

@@ -27,26 +27,23 @@ void model_read_apart(struct model *m, void (*end)(void *arg), void *arg);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
- * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program,
- * the modules, nodes and slots of `from`; new ones have no counters. model_swap() exchanges the
- * contents of two models: model_ticks() of both moves.
+ * model/past.c: a model of another instant. model_seed() gives `m`, which is new or of the same
+ * program, the modules, nodes and slots of `from`; new ones have no counters. model_swap()
+ * exchanges the contents of two models: model_ticks() of both moves.
  */
 int model_seed(struct model *m, const struct model *from, struct err *err);
+void model_swap(struct model *a, struct model *b);
+/* The interval to take, as soon as its marks have arrived. */
+void model_want_interval(struct model *m, const struct model *as);
 /*
- * model/recall.c: the instants whose heap a model keeps by slot: marks, by id, and the heap's peak.
+ * The instants whose heap a model keeps by slot: marks, by id, and the heap's peak.
  * model_kept_at(): the one at exactly that time; NO_ID = none.
- * model_recall_heap() makes `m`, a seeded model of an earlier instant, one of that instant: its
- * heap, and the marks up to then. model_recall() does what model_seed() does, and then enters all
- * that `from` knows of the instant.
+ * model_recall() makes `m`, of the last tick before, one of that instant; a new one gets all that
+ * `from` knows of it.
  */
 #define KEPT_PEAK 0u
 uint32_t model_kept_at(const struct model *m, uint64_t time_ns);
-uint64_t model_kept_time(const struct model *m, uint32_t mark);
-int model_recall_heap(struct model *m, const struct model *from, uint32_t mark, struct err *err);
 int model_recall(struct model *m, const struct model *from, uint32_t mark, struct err *err);
-void model_swap(struct model *a, struct model *b);
-/* Sets the interval to take as soon as its marks have arrived. */
-void model_want_interval(struct model *m, const struct model *as);
 
 /* Paced: no new snapshot (model_heap() in model/columns.h) until some time after the last, so that
  * they take a third of a core at most. For a view. model_behind(): then a newer one is due later.
@@ -64,18 +61,14 @@ bool model_full(const struct model *m);
  * worker has half of them. */
 void model_forked(struct model *m);
 
-/*
- * For a session that is read to an instant: between these two, a complete state stays as it is. At
- * the end the model is the same as if each tick had been applied. -1 and
- * *err: of the last counters.
- */
-void model_bulk_begin(struct model *m);
-int model_bulk_end(struct model *m, struct err *err);
+/* At the end of a file: the counters behind its last tick are looked at, too. -1 and *err: they
+ * contradict the session. */
+int model_catch_up(struct model *m, struct err *err);
 
 /*
- * model/dump.c: the whole model as frames, for a session's key frame; a new model that is read in
- * bulk takes them. Only while model_dumps(): between two ticks, with nothing there in part, and no
- * worker with half of it (else model_full() until it has none): a fork of this moment may do it.
+ * model/dump.c: the whole model as frames, for a session's key frame; a new model takes them. Only
+ * while model_dumps(): between two ticks, with nothing there in part, and no worker with half of it
+ * (else model_full() until it has none): a fork of this moment may do it.
  * model_dump_end() comes last, after frames of the caller's own. fn's result, when it is not 0,
  * ends the writing and is returned.
  */

@@ -18,6 +18,7 @@
 #include "model/paths/rate.h"
 #include "model/history/history.h"
 #include "model/tick.h"
+#include "wire/frames.h"
 
 struct history { /* coming: sent again while resuming; no points = not sent */
 	struct series series, coming;
@@ -88,7 +89,6 @@ struct model {
 	struct scanned_ages ages;
 	struct rss_answers rss;
 	struct cohort_scans cohorts;
-	struct tick tick;
 	struct rate_book rates;
 	struct history history;
 	void (*read_end)(void *arg); /* model_read_apart() */
@@ -97,6 +97,16 @@ struct model {
 	void *notice_arg;
 	struct maker *maker;
 };
+
+/* dump.c: parts of model_dump(), as far as `has` lacks them. The program and its modules. */
+int dump_program(const struct model *m, const struct model *has, frames_fn fn, void *arg);
+/* What the model knows of the time up to an instant; for a model that has a state the marks alone.
+ */
+int dump_past(const struct model *m, uint64_t until_ns, const struct model *has, frames_fn fn,
+	      void *arg);
+/* restore.c: applies MTW_S_INSTANTS, MTW_S_POINTS, MTW_S_WINDOW (with its THREADS), MTW_S_KEY. -1
+ * and *err: outside a key frame, or bad counters */
+int restore_apply(struct model *m, const struct event *e, struct err *err);
 
 static inline void model_mine(struct model *m) /* every change begins with this */
 {

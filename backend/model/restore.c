@@ -2,19 +2,11 @@
  *
  * restore.c - applies the frames that only key frames of a session have (model/dump.c).
  *
- * They come while the model is read in bulk, before its first state. At MTW_S_KEY all that came
+ * They come before the model's first state. At MTW_S_KEY all that came
  * takes effect together, as the state after a tick: without counting as allocated in that tick.
  */
-#include "model/restore.h"
-
 #include "model/columns.h"
 #include "model/model_state.h"
-
-/* Only a model that has no state takes these: what is shown never comes from two sources. */
-static bool may_restore(const struct model *m)
-{
-	return m->tick.bulk.on && !m->tick.bulk.merge && !m->complete;
-}
 
 static void restore_instant(struct model *m, const struct instant *at)
 {
@@ -82,12 +74,13 @@ static int restore_key(struct model *m, const struct event *e, struct err *err)
 	}
 	m->ticks++;
 	rates_show(&m->rates);
+	interval_resume(m);
 	return 0;
 }
 
 int restore_apply(struct model *m, const struct event *e, struct err *err)
 {
-	if (!may_restore(m))
+	if (m->complete) /* what is shown never comes from two sources */
 		return err_set(err, 3,
 			       "stream: a key frame's data within a session; record it again");
 	switch (e->type) {

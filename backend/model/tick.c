@@ -8,7 +8,8 @@
 #include "model/columns.h"
 #include "model/model_state.h"
 
-void tick_remember(struct model *m, uint64_t time_ns, const struct totals *totals)
+/* Adds a point to the history. */
+static void remember(struct model *m, uint64_t time_ns, const struct totals *totals)
 {
 	const struct tally *sum = &totals->sum;
 	struct point p = {
@@ -27,8 +28,9 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(&m->marks);
 }
 
-int tick_counters(struct model *m, uint64_t before_ns, uint64_t now_ns, const struct tally *before,
-		  bool rated, struct err *err)
+/* Its counters, after the tick at before_ns. rated: what they grew by counts for the rates. */
+static int take_counters(struct model *m, uint64_t before_ns, uint64_t now_ns, bool rated,
+			 struct err *err)
 {
 	uint64_t was = stops_running(&m->stops, before_ns);
 	size_t due =
@@ -40,7 +42,7 @@ int tick_counters(struct model *m, uint64_t before_ns, uint64_t now_ns, const st
 		if (maker_put(m, &(struct heap_event){ .type = HEAP_PART_ENDS }, err))
 			return -1;
 	}
-	if (rated && (fresh = rates_open(&m->rates, was, before))) {
+	if (rated && (fresh = rates_open(&m->rates, was, &m->totals.sum))) {
 		fresh->thread_count = threads_done(&m->threads, &fresh->threads);
 		if (maker_put(m, &(struct heap_event){ .type = HEAP_PART }, err))
 			return -1;
@@ -51,16 +53,20 @@ int tick_counters(struct model *m, uint64_t before_ns, uint64_t now_ns, const st
 	return maker_take(m, err); /* it may be the last: what was inherited is as of it */
 }
 
-void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct totals *totals,
-		 bool remember)
+int tick_apply(struct model *m, uint64_t time_ns, uint32_t flags, struct err *err)
 {
-	m->time_ns = time_ns;
+	uint64_t before = m->time_ns, now = time_ns > before ? time_ns : before;
+
+	if (take_counters(m, before, now, m->complete && !m->resuming, err))
+		return -1;
+	m->time_ns = now;
 	if (m->resuming)
 		series_join(&m->history.series, &m->history.coming);
-	if (totals && remember)
-		tick_remember(m, time_ns, totals);
-	if (totals)
-		m->totals = *totals;
+	if (m->totals_pending) {
+		remember(m, now, &m->totals_staged);
+		m->totals = m->totals_staged;
+	}
+	m->totals_pending = false;
 	m->ticks++;
 	if (m->resuming)
 		be_resumed(m, flags & MTW_TICK_COMPLETE);
@@ -69,24 +75,12 @@ void tick_accept(struct model *m, uint64_t time_ns, uint32_t flags, const struct
 	if (flags & MTW_TICK_FINAL)
 		m->final = true;
 	rates_show(&m->rates);
-}
-
-int tick_apply(struct model *m, uint64_t time_ns, uint32_t flags, struct err *err)
-{
-	uint64_t before = m->time_ns, now = time_ns > before ? time_ns : before;
-	bool rated = m->complete && !m->resuming, has_totals = m->totals_pending;
-
-	if (tick_counters(m, before, now, &m->totals.sum, rated, err))
-		return -1;
-	m->totals_pending = false;
-	tick_accept(m, now, flags, has_totals ? &m->totals_staged : NULL, true);
 	interval_resume(m);
 	return 0;
 }
 
 void tick_clear(struct model *m)
 {
-	m->tick.bulk.ticks = 0;
 	rates_clear(&m->rates);
 	m->totals_pending = false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * read.c - the session file's reader. Main thread only.
+ * read.c - the session file's reader. Any thread, one at a time.
  *
  * A block is valid only when it is complete and correct: its length, zstd's checksum, and frames
  * that fill it exactly. An incomplete block at the end of the file is a cut (the writer was killed,
@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+
+#define KEYS_TRIED 3 /* a broken file may name any number of them */
 
 struct session_reader {
 	/* the one that is read, or SESSION_ALL; blocks of others are passed over */
@@ -45,8 +47,7 @@ struct session_reader {
 	struct {
 		struct session_key key;
 		uint64_t at, sum; /* its next block; raw bytes of those before */
-	} start;                  /* session_start() */
-	uint64_t work;            /* session_work() */
+	} start;                  /* the key frame that is unpacked */
 	struct err damage;        /* text not empty: nothing follows */
 };
 
@@ -262,7 +263,6 @@ static const char *unpack(struct session_reader *r, uint64_t at, uint64_t packed
 	if (!frames_fill(to, raw))
 		return "a block holds no frames";
 	r->raw_len += raw;
-	r->work += raw / 1024;
 	return NULL;
 }
 
@@ -285,7 +285,6 @@ static int next_block(struct session_reader *r, struct err *err)
 	uint64_t left = r->size - r->at;
 	size_t n = left < sizeof head ? (size_t)left : sizeof head;
 
-	r->work++;
 	if (!read_at(r, r->at, head, n))
 		return damaged(r, "cannot be read", err);
 	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4),
@@ -311,13 +310,6 @@ static int next_block(struct session_reader *r, struct err *err)
 	r->block_at = r->at;
 	r->at += head_len + packed;
 	return 1;
-}
-
-bool session_near(struct session_reader *r)
-{
-	if (r->raw_at == r->raw_len && !r->ended && !*r->damage.text)
-		next_block(r, NULL);
-	return r->raw_at < r->raw_len || r->ended || *r->damage.text;
 }
 
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
@@ -421,7 +413,6 @@ static bool look_at_head(struct session_reader *r)
 	uint8_t head[SESSION_BLOCK_OF_HEAD];
 	size_t len = head_at(r, r->heads_at, head);
 
-	r->work++;
 	if (!len)
 		return true;
 	uint64_t next = r->heads_at + len + session_get(head + 4, 4);
@@ -435,15 +426,19 @@ static bool look_at_head(struct session_reader *r)
 	return false;
 }
 
-bool session_find_keys(struct session_reader *r, size_t heads)
+static bool is_stopped(const atomic_bool *stop)
+{
+	return stop && *stop;
+}
+
+static void find_keys(struct session_reader *r, const atomic_bool *stop)
 {
 	if (!r->keys_known && r->indexed) {
 		keys_of_index(r);
 		r->keys_known = true;
 	}
-	while (!r->keys_known && heads--)
+	while (!r->keys_known && !is_stopped(stop))
 		r->keys_known = look_at_head(r);
-	return r->keys_known;
 }
 
 void session_learn_keys(struct session_reader *r, const struct session_writer *w)
@@ -457,7 +452,7 @@ void session_learn_keys(struct session_reader *r, const struct session_writer *w
 
 size_t session_keys(struct session_reader *r, const struct session_key **list)
 {
-	session_find_keys(r, SIZE_MAX);
+	find_keys(r, NULL);
 	*list = r->keys;
 	return r->key_count;
 }
@@ -471,20 +466,11 @@ void session_rewind(struct session_reader *r)
 	r->damage.text[0] = '\0';
 }
 
-void session_start(struct session_reader *r, const struct session_key *key)
-{
-	session_rewind(r);
-	r->start.key = *key;
-	r->start.at = key->offset;
-	r->start.sum = 0;
-}
-
 /* The next block of the key frame: 1 it was the last one, 0 more follow, -1 it is damaged. */
 static int unpack_next(struct session_reader *r)
 {
 	uint8_t head[SESSION_BLOCK_OF_HEAD];
 
-	r->work++;
 	if (head_at(r, r->start.at, head) != SESSION_BLOCK_OF_HEAD)
 		return -1;
 	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
@@ -500,33 +486,42 @@ static int unpack_next(struct session_reader *r)
 }
 
 /* All blocks of a key frame are unpacked first, so that nothing of a damaged one is ever used. */
-int session_start_on(struct session_reader *r)
+static bool start_at(struct session_reader *r, const struct session_key *key,
+		     const atomic_bool *stop)
 {
-	uint64_t resume = r->start.key.resume;
-	int rc = resume < SESSION_HEAD || resume > r->size ? -1 : unpack_next(r);
+	int rc = key->resume < SESSION_HEAD || key->resume > r->size ? -1 : 0;
 
-	if (rc < 0)
+	session_rewind(r);
+	r->start.key = *key;
+	r->start.at = key->offset;
+	r->start.sum = 0;
+	while (!rc)
+		rc = is_stopped(stop) ? -1 : unpack_next(r);
+	if (rc < 0) {
 		session_rewind(r);
-	if (rc > 0) {
-		r->at = resume;
-		r->now = r->stream;
+		return false;
 	}
-	return rc;
+	r->at = key->resume;
+	r->now = r->stream;
+	return true;
 }
 
 bool session_start_at(struct session_reader *r, const struct session_key *key)
 {
-	int rc;
-
-	session_start(r, key);
-	while ((rc = session_start_on(r)) == 0)
-		;
-	return rc > 0;
+	return start_at(r, key, NULL);
 }
 
-uint64_t session_work(const struct session_reader *r)
+bool session_start_near(struct session_reader *r, uint64_t ticks, const atomic_bool *stop)
 {
-	return r->work;
+	find_keys(r, stop);
+	size_t n = r->key_count;
+	while (n && r->keys[n - 1].ticks > ticks)
+		n--;
+	for (size_t end = n > KEYS_TRIED ? n - KEYS_TRIED : 0; n > end; n--)
+		if (start_at(r, &r->keys[n - 1], stop))
+			return true;
+	session_rewind(r);
+	return false;
 }
 
 uint32_t session_stream(const struct session_reader *r)

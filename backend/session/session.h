@@ -139,25 +139,19 @@ bool session_viewed(const char *path);
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err);
 /* All whole ones, in the file's order. */
 size_t session_keys(struct session_reader *r, const struct session_key **list);
-/* Before that, for who may not wait: looks at so many heads of blocks. True: all are known. */
-bool session_find_keys(struct session_reader *r, size_t heads);
 /* The writer of the file knows them. */
 void session_learn_keys(struct session_reader *r, const struct session_writer *w);
 /* Before the first session_next(): that begins with the frames of this one. false: it is damaged,
  * and reading begins at the file's start. */
 bool session_start_at(struct session_reader *r, const struct session_key *key);
-/* The same, block by block: 0 more follow, 1 session_next() may begin, -1 it is damaged. */
-void session_start(struct session_reader *r, const struct session_key *key);
-int session_start_on(struct session_reader *r);
+/* The same with the last key frame of at most so many ticks that is whole. A stop (NULL: none) from
+ * another thread ends it early, as if there was none. */
+bool session_start_near(struct session_reader *r, uint64_t ticks, const atomic_bool *stop);
 void session_rewind(struct session_reader *r); /* to the file's start */
 /* Next frame: 1; 0 at the end; -1 damaged from here on (err names the byte; earlier frames are
  * good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
 		 const uint8_t **payload, size_t *len, struct err *err);
-/* Reads one block at most. True: session_next() will have no blocks of others to pass over. */
-bool session_near(struct session_reader *r);
-/* What was read so far: a head counts 1, as a KiB of frames does. */
-uint64_t session_work(const struct session_reader *r);
 bool session_replaced(const struct session_reader *r, const char *path); /* by another file */
 void session_limit(struct session_reader *r, uint64_t bytes);            /* the file ends there */
 uint64_t session_block(const struct session_reader *r); /* offset of the last frame's block */

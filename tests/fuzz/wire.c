@@ -470,18 +470,6 @@ static size_t make_stream(uint8_t *p, size_t room, uint64_t *mutated)
 	return mutate(p, len, room);
 }
 
-/* Between two checks, half of the time. */
-static void read_in_bulk(struct model *m, uint64_t i)
-{
-	struct err err;
-
-	if (i % 64 == 1 && below(2)) {
-		model_bulk_begin(m);
-	} else if (i % 64 == 0) {
-		refusals += model_bulk_end(m, &err) != 0;
-	}
-}
-
 static void fuzz_streams(uint64_t count)
 {
 	static uint8_t stream[STREAM_MAX];
@@ -490,7 +478,6 @@ static void fuzz_streams(uint64_t count)
 
 	open_session(&x);
 	for (uint64_t i = 0; mutated < count; i++) {
-		read_in_bulk(x.m, i);
 		catch_up(x.m);
 		feed(&x, stream, make_stream(stream, STREAM_MAX, &mutated));
 		if (i % 512 == 0)

@@ -118,7 +118,7 @@ def t_survival_by_marks():
 def t_many_paths_are_added_up_in_slices():
     need("tmux")
     agent = Synthetic("--past", 30, "--still", "--paths", 20000)
-    with Terminal([MEMTOP, agent.address], 120, 40, env={"MEMTOP_TEST_STEPS": "300"}) as t:
+    with Terminal([MEMTOP, agent.address], 120, 40) as t:
         t.wait_for("< f_03", 20)
         t.keys("3")
         seen = []  # sums are made in slices, too: what stood there 60 times in a row is all

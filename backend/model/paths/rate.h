@@ -24,8 +24,7 @@ struct rate_book {
 	struct rate_part parts[RATE_PARTS];
 	size_t first, count;
 	/* All times here are running times (model/state/stops.h).
-	 * The window of the rates that are shown. While ticks are merged (model/bulk.c), the parts
-	 * are ahead of it. */
+	 * The window of the rates that are shown. */
 	uint64_t begin_ns;
 	struct tally before;
 	bool known;

@@ -319,7 +319,7 @@ TEST(turning_round_on_the_way)
 	session_flush(file, &err);
 	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, &err), 0);
 	CHECK_EQ(replay_go(past, path, 0, NULL, 900 * MS, &err), 0);
-	CHECK(replay_percent(past) < 100);
+	CHECK(replay_percent(past) < 100); /* it has not been told */
 	while (!moved)
 		CHECK(loop_once(loop, 20000));
 	now = replay_now(past);
@@ -405,12 +405,11 @@ static void dump_read(size_t which, bool keyed)
 	size_t len, n = session_keys(r, &keys);
 
 	CHECK_EQ(n, 5);
-	model_bulk_begin(m);
 	if (keyed)
 		CHECK(session_start_at(r, &keys[2]));
 	while (session_next(r, &time_ns, &type, &bytes, &len, &err) > 0)
 		CHECK_EQ(wire_read(type, bytes, len, apply, m, &err), 0);
-	CHECK_EQ(model_bulk_end(m, &err), 0);
+	CHECK_EQ(model_catch_up(m, &err), 0);
 	CHECK(model_check(m, &err));
 	CHECK(model_dumps(m));
 	model_dump(m, collect, (void *)(uintptr_t)which);
@@ -441,11 +440,8 @@ TEST(a_model_of_a_key_frame_holds_all)
 }
 
 #define FILLING 250u   /* a frame that nobody knows */
-#define HEADS 5000u    /* of blocks of another stream, between two ticks */
-#define LOOK 1000u     /* replay.c: work between two looks at the clock */
-#define STEP_MAX 2200u /* a block with its heads */
-#define KEY_BLOCKS 24u /* of a MiB each, in each key frame: to unpack, and to pass over */
-#define KEY_WORK (KEY_BLOCKS * (1024 + 4096))
+#define HEADS 2000u    /* blocks of another stream, between two ticks */
+#define KEY_BLOCKS 12u /* of a MiB each, in each key frame: to unpack, and to pass over */
 
 static void put_large_key(void)
 {
@@ -479,7 +475,6 @@ static void put_others(void)
 /* Ticks 20, 40, 60, 80 have key frames, and each but the last one others' blocks behind it. */
 static void start_large(void)
 {
-	setenv("MEMTOP_TEST_STEPS", "1", 1); /* each turn ends at its first look at the clock */
 	enter();
 	hello_frame(100, 5);
 	module_frame();
@@ -493,75 +488,104 @@ static void start_large(void)
 	}
 }
 
-/* Goes there turn by turn, each of which does little. Returns the turns. */
-static unsigned by_turns(uint64_t ns, const struct session_writer *w, uint64_t *work)
+static void wait_us(unsigned us)
 {
-	struct err err = { 0 };
-	unsigned before = moved, turns = 0;
-	uint64_t begun = replay_work(past);
-
-	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, w, ns, &err), 0);
-	CHECK_EQ(replay_work(past), begun); /* nothing yet */
-	while (moved == before) {
-		uint64_t done = replay_work(past);
-		CHECK(loop_once(loop, 20000));
-		CHECK(replay_work(past) - done < LOOK + STEP_MAX);
-		turns++;
-	}
-	now = replay_now(past);
-	*work = replay_work(past) - begun;
-	return turns;
+	nanosleep(&(struct timespec){ 0, us * 1000l }, NULL);
 }
 
-TEST(a_turn_of_the_loop_does_little)
-{
-	uint64_t work;
-
-	start_large();
-	/* Nobody knows where key frames are: all heads are read, and one key frame. */
-	unsigned turns = by_turns(7000 * MS, NULL, &work);
-	same_as(shown, 70);
-	CHECK(work > KEY_WORK + 3 * HEADS);
-	CHECK(turns > work / (LOOK + STEP_MAX));
-	replay_return(past);
-	now = shown;
-	/* The writer knows: no head is. */
-	turns = by_turns(5000 * MS, file, &work);
-	same_as(shown, 50);
-	CHECK(work > KEY_WORK && work < KEY_WORK + HEADS + HEADS / 2);
-	CHECK(turns > work / (LOOK + STEP_MAX));
-	same_as(now, ticks);
-	leave();
-}
-
-TEST(the_way_may_end_or_turn_after_any_turn)
+/* The thread is met at each part of its way: heads, a key frame, ticks, behind its end. */
+TEST(the_way_may_end_or_turn_at_any_moment)
 {
 	struct err err = { 0 };
-	uint64_t work;
 
 	start_large();
-	unsigned all = by_turns(7000 * MS, file, &work);
-	replay_return(past);
-	now = shown;
-	for (unsigned turns = 0; turns < all; turns += 1 + turns / 3) {
-		CHECK_EQ(replay_go(past, path, 0, file, 7000 * MS, &err), 0);
-		for (unsigned i = 0; i < turns; i++)
-			CHECK(loop_once(loop, 20000));
+	for (unsigned us = 0; us < 60000; us += 101 + us / 4) {
+		const struct session_writer *w = us % 2 ? file : NULL; /* who knows the keys */
+		int to = 1 + (int)(us * 13 % 89);
+		session_flush(file, &err);
+		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, &err), 0);
+		wait_us(us);
 		replay_return(past); /* Escape */
 		CHECK(!replay_away(past) && replay_now(past) == shown);
 		CHECK_EQ(replay_percent(past), 100);
 		same_as(shown, ticks);
-		CHECK_EQ(replay_go(past, path, 0, file, 7000 * MS, &err), 0);
-		for (unsigned i = 0; i < turns; i++)
-			CHECK(loop_once(loop, 20000));
-		int to = 1 + (int)(turns * 13 % 89); /* [ or ] again */
-		by_turns((uint64_t)to * 100 * MS, file, &work);
+		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, &err), 0);
+		wait_us(us);
+		go((uint64_t)to * 100 * MS); /* [ or ] again */
 		same_as(shown, to);
 		same_as(now, ticks);
+		go((uint64_t)(to / 2 + 1) * 100 * MS);
+		same_as(shown, to / 2 + 1);
 		replay_return(past);
 		now = shown;
 	}
+	leave();
+}
+
+/* Two models change places on the way on: each is played from where it was. */
+static void one_after_the_other(void)
+{
+	enter();
+	start(60);
+	for (int t = 1; t <= 60; t++) {
+		go((uint64_t)t * 100 * MS);
+		same_as(shown, t);
+	}
+	for (int t = 60; t > 40; t--) {
+		go((uint64_t)t * 100 * MS);
+		same_as(shown, t);
+	}
+	leave();
+}
+
+TEST(each_instant_one_after_the_other)
+{
+	one_after_the_other();
+}
+
+TEST(without_a_thread)
+{
+	setenv("MEMTOP_TEST_SYNC", "1", 1);
+	one_after_the_other();
+}
+
+/* Nothing is left behind that the loop or the thread would still use. */
+TEST(it_may_end_at_any_moment)
+{
+	struct err err = { 0 };
+
+	for (unsigned us = 0; us < 3000; us += 100) {
+		enter();
+		start(60);
+		session_flush(file, &err);
+		CHECK_EQ(replay_go(past, path, 0, NULL, 3000 * MS, &err), 0);
+		wait_us(us);
+		leave();
+	}
+}
+
+/* A later memtop's, say. */
+TEST(a_key_frame_that_is_not_understood)
+{
+	struct err err = { 0 };
+	size_t len;
+
+	enter();
+	start(50);
+	struct session_key_out *key = session_key_new(
+		0, session_key_resume(file, 0), (uint64_t)ticks * 100 * MS, model_ticks_read(now));
+	model_dump(now, session_key_frame, key);
+	session_key_frame(key, MTW_COUNTS, (uint8_t[]){ 1, 0xff }, 2);
+	model_dump_end(now, session_key_frame, key);
+	uint8_t *blocks = session_key_end(key, &len);
+	CHECK_EQ(session_put_key(file, 0, blocks, len, &err), 0);
+	session_key_over(file);
+	free(blocks);
+	while (ticks < 70)
+		step(MTW_TICK_COMPLETE);
+	go(6000 * MS);
+	CHECK_STR(replay_problem(past), "");
+	same_as(shown, 60);
 	leave();
 }
 

@@ -236,7 +236,6 @@ static void keys_agree(const char *from, size_t n)
 	for (size_t i = 0; i < key_count; i++) {
 		struct model *m = model_new();
 		CHECK(session_start_at(r, &keys[i]));
-		model_bulk_begin(m);
 		while (session_next(r, &at, &type, &bytes, &len, &err) > 0) {
 			CHECK_EQ(wire_read(type, bytes, len, apply, m, &err), 0);
 			if (type != MTW_S_KEY)
@@ -245,7 +244,7 @@ static void keys_agree(const char *from, size_t n)
 			for (size_t k = model_instants(m, &list); k--;)
 				CHECK(is_seen(list[k].time_ns, n));
 		}
-		CHECK_EQ(model_bulk_end(m, &err), 0);
+		CHECK_EQ(model_catch_up(m, &err), 0);
 		is_right(m);
 		CHECK_EQ(model_ticks_read(m), ticks);
 		if (ticks < 65536) /* a model drops some beyond that */

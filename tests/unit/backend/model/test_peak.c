@@ -160,3 +160,26 @@ TEST(the_model_of_a_mark)
 	model_free(then);
 	model_free(m);
 }
+
+/* More than the agent sends at the start of a link. */
+TEST(the_curve_up_to_it)
+{
+	struct model *m = family(), *then = model_new();
+	const struct point *of, *to;
+	struct err err = { 0 };
+	size_t n, count;
+
+	for (uint64_t t = 10; t <= 1000; t++)
+		made_tick_whole(m, &(struct tally){ 82, 8110, 80, 8000 }, t * TICK);
+	CHECK_EQ(part(m, 1, whole, 900 * TICK, &first_sum, first, 2), 0);
+	CHECK_EQ(model_recall(then, m, KEPT_PEAK, &err), 0);
+	must_hold(then);
+	n = model_history(then, &to);
+	count = model_history(m, &of);
+	CHECK(n > 700 && n < count);
+	for (size_t i = 0; i + 1 < n; i++)
+		CHECK(!memcmp(&of[i], &to[i], sizeof *of));
+	CHECK_EQ(to[n - 1].time_ns, 900 * TICK);
+	model_free(then);
+	model_free(m);
+}

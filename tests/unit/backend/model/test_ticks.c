@@ -120,3 +120,33 @@ TEST(memory_of_a_call_path)
 	CHECK(allocated() - before <= late + 4096);
 	model_free(m);
 }
+
+/* Found with the next event, or at the end. */
+TEST(counters_behind_the_last_tick_are_checked)
+{
+	static const char *const words[] = { "never named", "shrink", "more than" };
+	static const struct tally bad[] = { { 1, 1, 0, 0 }, { 1, 100, 0, 0 }, { 3, 300, 4, 10 } };
+
+	for (unsigned i = 0; i < 6; i++) {
+		struct model *m = model_new();
+		const struct tally sum = { 2, 200, 0, 0 };
+		struct event e = { .type = MTW_COUNTS };
+		struct err err = { 0 };
+		made_module(m, 0, "/bin/x", MTW_MODULE_MAIN);
+		made_node(m, 1, 0, 0, 16);
+		made_slot(m, 1, 1, 0);
+		made_counts(m, 1, 2, 200, 0, 0);
+		made_tick_whole(m, &sum, TICK);
+		e.u.counts.slot = i % 3 ? 1 : 2;
+		e.u.counts.now = bad[i % 3];
+		CHECK_EQ(model_apply(m, &e, &err), 0);
+		e = (struct event){ .type = MTW_TICK };
+		e.u.tick.time_ns = 2 * TICK;
+		if (i < 3)
+			CHECK_EQ(model_apply(m, &e, &err), -1);
+		CHECK_EQ(model_catch_up(m, &err), i < 3 ? 0 : -1);
+		CHECK(strstr(err.text, words[i % 3]));
+		CHECK_EQ(made_live(m, 0).bytes, 200);
+		model_free(m);
+	}
+}
