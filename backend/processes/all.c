@@ -38,6 +38,7 @@ static void release_member(struct member *me)
 	free(me->at);
 	free(me->kept);
 	free(me->holds_bits);
+	free(me->order_bits);
 	free(me->to);
 	free(me->lives);
 }
@@ -199,6 +200,7 @@ void all_free(struct all *a)
 {
 	if (!a)
 		return;
+	all_holders_release(a);
 	watch_close(a->watch);
 	for (size_t i = 0; i < a->count; i++)
 		release_member(&a->members[i]);

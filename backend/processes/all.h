@@ -46,8 +46,13 @@ struct watch *all_take_watch(struct all *a);
 size_t all_members(const struct all *a);
 size_t all_others(const struct all *a);
 
-/* HOLDERS: how many processes have live blocks of these stacks, named by their node's ids. */
-size_t all_holders(const struct all *a, const uint32_t *ids, size_t count);
+/* As processes_holders(). */
+void all_holders(const struct all *a, struct skeleton *s, const struct process_part *parts,
+		 size_t count, size_t *holders, size_t rows);
+
+/* The node of one process' session that has the call path of a node of All's, as far as that is the
+ * same code; by the wire's ids. NO_ID: nothing is. */
+uint32_t all_path_in(const struct model *all, uint32_t id, const struct model *one);
 
 /* Which of them hold live blocks of these slots of its session, by the wire's ids: heaviest first;
  * the caller frees *list. */

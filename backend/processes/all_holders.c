@@ -1,29 +1,84 @@
 /* SPDX-License-Identifier: MIT
  *
  * all_holders.c - which processes hold the live blocks of some stacks, and how much of them. Their
- * number is asked for each row of a report, so each member has a bit for each node where it holds
- * any; the amounts are asked for one row at a time, and added up then.
+ * number is asked for each row of a report or a view. A row is ranges of stacks, so each member has
+ * a bit for each stack, in the order of the call tree, where it holds any; they are made when
+ * somebody asks, and stay until the next tick. The amounts are asked for one row at a time, and
+ * added up then.
  */
 #include "processes/all_state.h"
 
 #include <stdlib.h>
 
-static bool holds(const struct member *m, const uint32_t *ids, size_t count)
+void all_holders_release(struct all *a)
 {
-	for (size_t i = 0; i < count; i++)
-		if (ids[i] < m->nodes && bit_of(m->holds_bits, ids[i]))
+	for (size_t i = 0; i < a->count; i++) {
+		free(a->members[i].order_bits);
+		a->members[i].order_bits = NULL;
+	}
+	skeleton_drop(a->order);
+	a->order = NULL;
+}
+
+/* Nodes of the union are the session's, by id. */
+static void order_bits(struct member *me, const struct skeleton *s)
+{
+	me->order_bits = xcalloc(s->stacks / 64 + 1ul, sizeof *me->order_bits);
+	for (uint32_t word = 0; word * 64ull < me->nodes; word++)
+		for (uint64_t bits = me->holds_bits[word]; bits; bits &= bits - 1) {
+			uint32_t id = word * 64 + (uint32_t)__builtin_ctzll(bits),
+				 node = skeleton_find(s, id);
+			if (node == NO_ID || !bit_of(s->stack_bits, node))
+				continue; /* newer than the snapshot */
+			uint32_t stack = skeleton_first(s, node);
+			me->order_bits[stack / 64] |= 1ull << stack % 64;
+		}
+}
+
+/* Is there a bit in first .. end - 1? */
+static bool any_of(const uint64_t *bits, uint32_t first, uint32_t end)
+{
+	if (first >= end)
+		return false;
+	uint32_t from = first / 64, last = (end - 1) / 64;
+	uint64_t low = UINT64_MAX << first % 64, high = UINT64_MAX >> (63 - (end - 1) % 64);
+
+	if (from == last)
+		return bits[from] & low & high;
+	if ((bits[from] & low) || (bits[last] & high))
+		return true;
+	while (++from < last)
+		if (bits[from])
 			return true;
 	return false;
 }
 
-size_t all_holders(const struct all *a, const uint32_t *ids, size_t count)
+void all_holders(const struct all *all, struct skeleton *s, const struct process_part *parts,
+		 size_t count, size_t *holders, size_t rows)
 {
-	size_t n = 0;
+	struct all *a = (struct all *)all; /* only its scratch bits */
 
-	for (size_t i = 0; i < a->count; i++)
-		if (holds(&a->members[i], ids, count))
-			n += a->members[i].stands_for;
-	return n;
+	if (a->order != s || a->order_ticks != a->ticks) {
+		all_holders_release(a);
+		a->order = skeleton_hold(s);
+		a->order_ticks = a->ticks;
+	}
+	for (size_t i = 0; i < a->count; i++) {
+		struct member *me = &a->members[i];
+		uint32_t counted = NO_ID; /* row */
+		if (!me->holds_bits)
+			continue;
+		if (!me->order_bits)
+			order_bits(me, s);
+		for (size_t k = 0; k < count; k++) {
+			const struct process_part *x = &parts[k];
+			if (x->row == counted || x->row >= rows ||
+			    !any_of(me->order_bits, x->first, x->end))
+				continue;
+			counted = x->row;
+			holders[x->row] += me->stands_for;
+		}
+	}
 }
 
 static struct live live_now(const struct member *me, const struct columns *columns,

@@ -74,6 +74,7 @@ struct member {
 	uint64_t first_epoch; /* slots of earlier epochs have what it inherited */
 	uint64_t *holds_bits; /* by node of the union: it has live blocks there; owned */
 	uint32_t nodes;       /* below this */
+	uint64_t *order_bits; /* the same by stack of all.order; NULL = not made yet; owned */
 	size_t stands_for;    /* processes */
 
 	uint32_t *to; /* by its slot: All's; as of all.placings; owned */
@@ -140,6 +141,8 @@ struct all {
 	/* by time; which of them the watch has, and as what */
 	struct all_mark *marks, *marks_sent;
 	size_t mark_count, mark_room, marks_sent_count, marks_sent_room;
+	struct skeleton *order;    /* of the members' order_bits; held; NULL = none have any */
+	uint64_t order_ticks;      /* `ticks` then */
 	struct line_share *shares; /* by line */
 	size_t shares_room;
 	struct all_graph graph; /* of members whose watch is closed */
@@ -199,6 +202,7 @@ void all_marks_forget(struct member *me);
 
 /* all_holders.c: after all_slots_add() */
 void all_holders_keep(const struct all *a, struct member *me);
+void all_holders_release(struct all *a);
 
 /* all_samples.c: take, all_slots_add(), place */
 void all_samples_take(const struct all *a, struct member *me);

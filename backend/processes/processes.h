@@ -162,6 +162,18 @@ struct process_held {
 };
 size_t processes_holding(const struct processes *p, const uint32_t *slots, size_t count,
 			 struct process_held **list);
+/*
+ * Of PROCESS_ALL's session: how many processes hold live blocks of each row. A row is some ranges
+ * of stacks, in the order of the session's call tree s; its parts follow each other. holders:
+ * [rows].
+ */
+struct process_part {
+	uint32_t row, first, end; /* the stacks first .. end - 1 */
+};
+struct skeleton;
+void processes_holders(const struct processes *p, struct skeleton *s,
+		       const struct process_part *parts, size_t count, size_t *holders,
+		       size_t rows);
 /* Another process that grows faster than this one, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
 /* now, as begin_ns counts; of a file: where it ends */

@@ -396,6 +396,14 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 	return l ? l->p.watch : NULL;
 }
 
+void processes_holders(const struct processes *p, struct skeleton *s,
+		       const struct process_part *parts, size_t count, size_t *holders, size_t rows)
+{
+	memset(holders, 0, rows * sizeof *holders);
+	if (p->all)
+		all_holders(p->all, s, parts, count, holders, rows);
+}
+
 size_t processes_holding(const struct processes *p, const uint32_t *slots, size_t count,
 			 struct process_held **list)
 {

@@ -14,7 +14,7 @@ void holders_init(struct holders *h, const struct report *r, const struct all *a
 	if (!all)
 		return;
 	h->sites = heap_sites_new(r->heap->skeleton, r->names);
-	h->ids = xmalloc((r->heap->skeleton->stacks + 1ul) * sizeof *h->ids);
+	h->parts = xmalloc((r->heap->skeleton->stacks + 1ul) * sizeof *h->parts);
 }
 
 void holders_release(struct holders *h)
@@ -22,19 +22,28 @@ void holders_release(struct holders *h)
 	if (!h->all)
 		return;
 	heap_sites_drop(h->sites);
-	free(h->ids);
+	free(h->parts);
 }
 
-static uint32_t id_of(const struct report *r, uint32_t stack)
+static void add(const struct holders *h, size_t *n, uint32_t stack)
 {
-	return r->heap->skeleton->id[report_node(r, stack)];
+	h->parts[(*n)++] = (struct process_part){ 0, stack, stack + 1 };
+}
+
+static size_t count(const struct holders *h, size_t n)
+{
+	size_t holders = 0;
+
+	all_holders(h->all, h->report->heap->skeleton, h->parts, n, &holders, 1);
+	return holders;
 }
 
 size_t holders_of_stack(const struct holders *h, uint32_t stack)
 {
-	uint32_t id = id_of(h->report, stack);
+	size_t n = 0;
 
-	return all_holders(h->all, &id, 1);
+	add(h, &n, stack);
+	return count(h, n);
 }
 
 size_t holders_of_site(const struct holders *h, uint32_t leaf)
@@ -44,12 +53,12 @@ size_t holders_of_site(const struct holders *h, uint32_t leaf)
 	size_t n = 0;
 
 	for (uint32_t k = 0; k < r->heap->skeleton->stacks && site == NO_ID; k++)
-		if (id_of(r, k) == leaf)
+		if (r->heap->skeleton->id[report_node(r, k)] == leaf)
 			site = h->sites->of_stack[k];
 	for (uint32_t k = 0; k < r->heap->skeleton->stacks; k++)
 		if (h->sites->of_stack[k] == site)
-			h->ids[n++] = id_of(r, k);
-	return all_holders(h->all, h->ids, n);
+			add(h, &n, k);
+	return count(h, n);
 }
 
 size_t holders_of_owner(const struct holders *h, const struct owner *o)
@@ -59,6 +68,6 @@ size_t holders_of_owner(const struct holders *h, const struct owner *o)
 
 	for (uint32_t k = 0; k < r->heap->skeleton->stacks; k++)
 		if (report_owner(r, k)->module == o->module)
-			h->ids[n++] = id_of(r, k);
-	return all_holders(h->all, h->ids, n);
+			add(h, &n, k);
+	return count(h, n);
 }

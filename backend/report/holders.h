@@ -15,7 +15,7 @@ struct holders {
 	const struct all *all; /* borrowed, as the report is */
 	const struct report *report;
 	struct heap_sites *sites;
-	uint32_t *ids; /* of the stacks asked for */
+	struct process_part *parts; /* room for all stacks */
 };
 
 /* all NULL: of one process, or (then `all` is NULL here) of a past instant; nobody asks then. */

@@ -54,7 +54,8 @@ static void draw(struct app *a, bool whole)
 	term_flush(whole);
 	a->timing.view_ns = now_ns();
 	log_whole(a);
-	if (ages_lack())
+	bool ages = ages_lack(), procs = procs_lack();
+	if (ages || procs)
 		a->ui.moved = a->timing.due = true;
 }
 

@@ -23,6 +23,7 @@ enum focus {
 	FOCUS_COLUMNS,
 	FOCUS_GRAPH,
 	FOCUS_TEXT /* pages that are read: help, detail, output */,
+	FOCUS_HOLDERS,
 	FOCUS_PROCESSES,
 	FOCUS_CHOOSER,
 	FOCUS_COUNT,
@@ -139,6 +140,8 @@ enum focus {
 	X(TEXT_HALF_DOWN, TEXT, "^D", "", "half a page down")                                      \
 	X(TEXT_FIRST, TEXT, "<Home> g", "", "first line")                                          \
 	X(TEXT_LAST, TEXT, "<End> G", "", "last line; from there, follow the output")              \
+	X(HOLDER_SHOW, HOLDERS, "<Enter>", "Process",                                              \
+	  "show the process that holds some of it at this row; Tab: the next one")                 \
 	X(PROCESS_SHOW, PROCESSES, "<Enter>", "Show",                                              \
 	  "show this process in all views; on a folded row: open or close it")                     \
 	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row")                       \

@@ -145,6 +145,7 @@ const char *focus_title(enum focus f)
 		[FOCUS_COLUMNS] = "In the list of columns",
 		[FOCUS_GRAPH] = "In a graph",
 		[FOCUS_TEXT] = "On a page of text",
+		[FOCUS_HOLDERS] = "In the detail of a row of all processes",
 		[FOCUS_PROCESSES] = "In the program's processes",
 		[FOCUS_CHOOSER] = "In the list of processes",
 	};

@@ -81,3 +81,13 @@ static struct value oldest(const struct line *l)
 
 COLUMN(age, "AGE", 7, BY_AGE, KIND_AGE, .value = median);
 COLUMN(oldest, "OLDEST", 7, BY_OLDEST, KIND_AGE, .value = oldest);
+
+static struct value procs(const struct line *l)
+{
+	const struct table_view *t = l->view;
+	size_t n = procs_at(&t->procs, l->index, view_table(&t->v)->id(l->view, l->index));
+
+	return n && n != SIZE_MAX ? (struct value){ .n = (int64_t)n } : value_none();
+}
+
+COLUMN(procs, "PROCS", 5, -1, KIND_COUNT, .value = procs);

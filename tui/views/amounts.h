@@ -28,5 +28,7 @@ extern const struct column column_a, column_b, column_judged;
 
 /* Of the view's ages (views/ages.h). */
 extern const struct column column_age, column_oldest;
+/* Of the view's procs (views/procs.h). */
+extern const struct column column_procs;
 
 #endif

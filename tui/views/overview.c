@@ -79,14 +79,26 @@ static const struct table_column columns[] = {
 	SHOW(age, 5),   SHOW(trend, 5), SHOW(site),      SHOW(at, 7),         SHOW(owner, 1),
 };
 
-static const struct table table =
-	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit);
+/* Of all processes, whose blocks have no ages. */
+static const struct table_column of_all[] = {
+	SHOW(shape, 3), SHOW(live),     SHOW(growth, 4), SHOW(per_minute, 2), SHOW(grew, 6),
+	SHOW(procs, 2), SHOW(trend, 5), SHOW(site),      SHOW(at, 7),         SHOW(owner, 1),
+};
+
+#define OVERVIEW(columns)                                                                          \
+	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit)
+static const struct table tables[] = { OVERVIEW(columns), OVERVIEW(of_all) };
+
+static size_t shows(const struct view *v)
+{
+	return procs_known(v->ui);
+}
 
 /* Until the user chose a row, the first is the one that matters now. */
 static void ask(struct view *v, bool resort)
 {
 	struct site_list *s = (struct site_list *)v;
-	bool shown = table_shows(&table, term_columns(), &column_age);
+	bool shown = table_shows(view_table(v), term_columns(), &column_age);
 
 	site_list_ask(s, BY_GROWTH, resort || !s->t.list.touched, ages_wanted(shown, BY_GROWTH));
 }
@@ -153,7 +165,7 @@ static const char *net_over(const struct site_list *s, char out[64])
 {
 	char span[32];
 
-	if (!s->window_ns || !table_shows(&table, term_columns(), &column_growth))
+	if (!s->window_ns || !table_shows(view_table(&s->t.v), term_columns(), &column_growth))
 		return "";
 	snprintf(out, 64, ", NET over %s", text_span(span, s->window_ns));
 	return out;
@@ -200,7 +212,8 @@ static unsigned action(struct view *v, enum action r)
 }
 
 static const struct view_ops ops = {
-	.tables = &table,
+	.tables = tables,
+	.shows = shows,
 	.foci = table_view_foci,
 	.keys = { FOCUS_SITES, FOCUS_LIST },
 	.ask = ask,

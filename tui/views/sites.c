@@ -2,6 +2,7 @@
  *
  * sites.c - call sites as a flat list: one row per allocating function or line.
  */
+#include "base/map.h"
 #include "views/amounts.h"
 #include "views/sites.h"
 #include "views/views.h"
@@ -105,6 +106,17 @@ static const struct table_column plain[] = { PLAIN(2, 3, 5, 4) };
 static const struct table_column by_churn[] = { PLAIN(3, 1, 2, 5) };
 static const struct table_column since[] = { DIFF(live) };
 static const struct table_column between[] = { DIFF(live_now) };
+/* Of all processes, whose blocks have no ages. */
+#define ALL_PLAIN(blocks_rank, calls_rank, life_rank)                                              \
+	SHOW(live), SHOW(blocks, blocks_rank), SHOW(procs, 1), SHOW(calls, calls_rank),            \
+		SHOW(in_all, 5), SHOW(churn, 8), SHOW(life, life_rank), SHOW(site), SHOW(at, 6),   \
+		SHOW(owner, 1, 0, 22)
+static const struct table_column all_plain[] = { ALL_PLAIN(2, 3, 5) };
+static const struct table_column all_by_churn[] = { ALL_PLAIN(3, 1, 2) };
+static const struct table_column all_since[] = {
+	SHOW(born, 2),  SHOW(gone, 2), SHOW(net),   SHOW(live, 3),
+	SHOW(procs, 2), SHOW(site),    SHOW(at, 5), SHOW(owner, 1, 0, 22),
+};
 static const struct table_column of_sessions[] = { COMPARED_COLUMNS(3), SHOW(site), SHOW(at, 6),
 						   SHOW(owner, 2, 0, 22) };
 
@@ -138,6 +150,24 @@ void site_list_make(struct view *v)
 	} while (ages_make(&s->t.ages, q, true, s->made.count, made_id, s) && s->resort);
 }
 
+/* A site's stacks are apart in the call tree. */
+static void add_parts(struct view *v, size_t first, size_t end, struct procs_parts *to)
+{
+	const struct site_list *s = (struct site_list *)v;
+	const struct skeleton *k = to->skeleton;
+	struct map row_of = { 0 };
+
+	for (size_t i = first; i < end; i++)
+		map_set(&row_of, s->rows[i].id, (uint32_t)(i - first) + 1);
+	for (uint32_t stack = 0; stack < k->stacks; stack++) {
+		uint32_t site = query_site_of(v->ui->shown.query, k->id[k->node_of_stack[stack]]);
+		uint32_t row = site ? map_get(&row_of, site, 0) : 0;
+		if (row)
+			procs_add(to, row - 1, stack, stack + 1);
+	}
+	map_release(&row_of);
+}
+
 bool site_list_take(struct view *v)
 {
 	struct site_list *s = (struct site_list *)v;
@@ -156,6 +186,7 @@ bool site_list_take(struct view *v)
 	}
 	table_view_update(v, s->rows, s->count, NULL);
 	ages_take(&s->t.ages);
+	procs_take(&s->t.procs, v, &s->t.list, add_parts);
 	return true;
 }
 
@@ -189,9 +220,10 @@ bool site_list_dim(void *arg, size_t row)
 
 #define SITES(columns)                                                                             \
 	TABLE(VIEW_SITES, columns, struct site, site_list_dim, site_list_id, table_view_hit)
-static const struct table tables[] = { SITES(plain), SITES(since), SITES(between),
-				       SITES(of_sessions), SITES(by_churn) };
-enum { BY_CHURN_TABLE = TABLE_SESSIONS + 1 };
+static const struct table tables[] = { SITES(plain),       SITES(since),       SITES(between),
+				       SITES(of_sessions), SITES(by_churn),    SITES(all_plain),
+				       SITES(all_since),   SITES(all_by_churn) };
+enum { BY_CHURN_TABLE = TABLE_SESSIONS + 1, ALL_TABLE, ALL_SINCE_TABLE, ALL_BY_CHURN_TABLE };
 
 static size_t shows(const struct view *v)
 {
@@ -199,7 +231,11 @@ static size_t shows(const struct view *v)
 	int by = ((const struct site_list *)v)->t.sort[0];
 	bool churns = by == BY_RATE || by == BY_CHURN || by == BY_LIFE;
 
-	return of_interval == TABLE_PLAIN && churns ? BY_CHURN_TABLE : of_interval;
+	if (!procs_known(v->ui) || of_interval > TABLE_SINCE)
+		return of_interval == TABLE_PLAIN && churns ? BY_CHURN_TABLE : of_interval;
+	return of_interval == TABLE_SINCE ? ALL_SINCE_TABLE
+	       : churns                   ? ALL_BY_CHURN_TABLE
+					  : ALL_TABLE;
 }
 
 static void draw(struct view *v, const struct area *a)

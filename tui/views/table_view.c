@@ -94,6 +94,7 @@ bool table_view_escape(struct view *v)
 void table_view_free(struct view *v)
 {
 	ages_release(&of(v)->ages);
+	procs_release(&of(v)->procs);
 	free(of(v)->judged);
 	free(v);
 }

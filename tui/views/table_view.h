@@ -9,12 +9,14 @@
 
 #include "diff/judgement.h"
 #include "views/ages.h"
+#include "views/procs.h"
 #include "views/ui.h"
 
 struct table_view {
 	struct view v; /* first */
 	struct list list;
 	struct ages ages;              /* of the rows, where a column shows them */
+	struct procs procs;            /* likewise */
 	struct diff_judgement *judged; /* of the rows, in a diff of sessions; owned */
 	size_t judged_room;
 	int sort[2]; /* a column's `sort`; [1]: with a diff */

@@ -22,6 +22,7 @@ static const struct {
 	{ "IN ALL", "allocated since the start, freed or not" },
 	{ "AGE", "median age of the live blocks" },
 	{ "OLDEST", "age of the oldest live block" },
+	{ "PROCS", "how many processes hold some of it; of all processes alone" },
 	{ "BORN", "allocated after the base, alive now" },
 	{ "GONE", "alive at the base, freed since" },
 	{ "NET", "BORN - GONE; of two sessions: B - A" },

@@ -141,6 +141,7 @@ static bool lacks(enum action r)
 	case FOCUS_MARKS:
 	case FOCUS_THREADS:
 	case FOCUS_GRAPH:
+	case FOCUS_HOLDERS:
 	case FOCUS_PROCESSES:
 	case FOCUS_CHOOSER: return true;
 	default: break;

@@ -7,6 +7,8 @@
 #include "views/detail/detail.h"
 
 #include "model/columns.h"
+#include "processes/all.h"
+#include "views/procs.h"
 #include "widgets/judgement.h"
 
 #include <stdlib.h>
@@ -158,16 +160,23 @@ static void collect(struct detail *d)
 static void add_holders(struct detail *d)
 {
 	const struct processes *p = d->p.v.ui->processes;
-	struct process_held *list;
-	size_t n = processes_holding(p, d->slots, d->slot_count, &list);
+	uint32_t chosen = d->holder < d->holder_count ? d->holders[d->holder].id : 0;
 	char bytes[32], blocks[TEXT_BLOCKS], words[256];
+
+	free(d->holders);
+	size_t n = processes_holding(p, d->slots, d->slot_count, &d->holders);
+	const struct process_held *list = d->holders;
+	d->holder_count = n < HOLDERS_SHOWN ? n : HOLDERS_SHOWN;
+	d->holder = 0;
+	for (size_t i = 0; i < d->holder_count; i++)
+		d->holder = list[i].id == chosen ? i : d->holder;
 
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 	page_add(&d->p, ROLE_TITLE, "Held by %zu process%s%s", n, n == 1 ? "" : "es",
 		 d->slots_whole ? "" : " (of the first slots alone)");
-	for (size_t i = 0; i < n && i < HOLDERS_SHOWN; i++) {
+	for (size_t i = 0; i < d->holder_count; i++) {
 		const struct process *one = processes_find(p, list[i].id);
-		page_add(&d->p, ROLE_NORMAL, "  %8s in %-12s %7d  %s",
+		page_add(&d->p, ROLE_NORMAL, "%s %8s in %-12s %7d  %s", i == d->holder ? ">" : " ",
 			 text_bytes(bytes, list[i].bytes), text_blocks(blocks, list[i].blocks),
 			 one ? one->pid : 0,
 			 one ? process_words(one, words, sizeof words)
@@ -175,7 +184,43 @@ static void add_holders(struct detail *d)
 	}
 	if (n > HOLDERS_SHOWN)
 		page_add(&d->p, ROLE_DIM, "  %zu more", n - HOLDERS_SHOWN);
-	free(list);
+}
+
+/* The page closes with the process that it is of. */
+static unsigned show_holder(const struct detail *d)
+{
+	struct ui *ui = d->p.v.ui;
+	const struct model *all = ui->shown.model;
+	uint32_t id = d->holders[d->holder].id, node = d->node;
+
+	if (!id) {
+		status_error("they have no call paths: only their totals are known");
+		return VIEW_DRAW;
+	}
+	if (ui->ops->show_process(ui, id) || ui->shown.model == all)
+		return VIEW_DRAW; /* it may come later */
+	uint32_t there = all_path_in(all, node, ui->shown.model);
+	return there != NO_ID ? ui->ops->show_node(ui, there) : VIEW_DRAW;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus of_all[] = { FOCUS_HOLDERS, FOCUS_TEXT, FOCUS_NONE };
+
+	return ((const struct detail *)v)->holder_count ? of_all : page_foci(v);
+}
+
+static unsigned action(struct view *v, enum action r)
+{
+	struct detail *d = (struct detail *)v;
+	size_t n = d->holder_count;
+
+	if (n && r == ACT_HOLDER_SHOW)
+		return show_holder(d);
+	if (!n || (r != ACT_FOCUS_NEXT && r != ACT_FOCUS_PREV))
+		return page_action(v, r);
+	d->holder = (d->holder + (r == ACT_FOCUS_NEXT ? 1 : n - 1)) % n;
+	return VIEW_REFRESH;
 }
 
 static void ask_for_ages(struct detail *d)
@@ -208,8 +253,10 @@ static void refresh(struct view *v, bool resort)
 		return; /* of which no block's age, size or thread is known */
 	if (d->slots_marks != model_marks_generation(v->ui->shown.model) || ui_of_all(v->ui))
 		collect(d);
-	if (ui_of_all(v->ui) && !v->ui->shown.figures.past)
+	if (procs_known(v->ui))
 		add_holders(d);
+	else
+		d->holder_count = 0;
 	detail_survival(d);
 	if (v->ui->shown.figures.past || (!d->scanning && figures_over(&v->ui->shown.figures))) {
 		detail_looked(d);
@@ -243,15 +290,16 @@ static void detail_free(struct view *v)
 	query_lines(v->ui->shown.query, NULL, NULL, NULL);
 	source_release(&d->source);
 	free(d->slots);
+	free(d->holders);
 	page_free(v);
 }
 
 static const struct view_ops ops = {
 	.title = "Detail",
-	.foci = page_foci,
+	.foci = foci,
 	.refresh = refresh,
 	.draw = page_draw,
-	.action = page_action,
+	.action = action,
 	.row = row,
 	.search = page_search,
 	.next_hit = page_next_hit,

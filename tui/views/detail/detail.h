@@ -23,6 +23,9 @@ struct detail {
 	size_t slot_count;
 	bool slots_whole;
 	uint64_t slots_marks; /* model_marks_generation() when gathered */
+	/* of all processes: who holds it, heaviest first; owned */
+	struct process_held *holders;
+	size_t holder_count, holder; /* the chosen one */
 	struct source_text source;
 };
 

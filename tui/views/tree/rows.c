@@ -116,6 +116,12 @@ static const struct table_column plain[] = {
 	SHOW(born, 2), SHOW(gone, 2), SHOW(net), SHOW(net_blocks, 3), SHOW(name), SHOW(at, 1)
 static const struct table_column between[] = { BETWEEN };
 static const struct table_column since[] = { BETWEEN, SHOW(age, 5), SHOW(oldest, 6) };
+/* Of all processes. */
+static const struct table_column all_plain[] = {
+	SHOW(live),     SHOW(blocks, 2), SHOW(procs, 1), SHOW(self, 4),
+	SHOW(calls, 3), SHOW(name),      SHOW(at, 1),
+};
+static const struct table_column all_since[] = { BETWEEN, SHOW(procs, 2) };
 static const struct table_column of_sessions[] = { COMPARED_COLUMNS(3), SHOW(name), SHOW(at, 2) };
 
 static bool dim(void *arg, size_t row)
@@ -131,7 +137,20 @@ static bool is_hit(void *arg, size_t row)
 }
 
 #define TREE(columns) TABLE(VIEW_TREE, columns, struct row, dim, tree_id, is_hit)
-const struct table tree_tables[] = { TREE(plain), TREE(since), TREE(between), TREE(of_sessions) };
+const struct table tree_tables[] = { TREE(plain),       TREE(since),     TREE(between),
+				     TREE(of_sessions), TREE(all_plain), TREE(all_since) };
+enum { TREE_ALL_PLAIN = TABLE_SESSIONS + 1, TREE_ALL_SINCE };
+
+size_t tree_shows(const struct view *v)
+{
+	size_t of_interval = table_view_shows(v);
+
+	if (!procs_known(v->ui))
+		return of_interval;
+	return of_interval == TABLE_PLAIN   ? TREE_ALL_PLAIN
+	       : of_interval == TABLE_SINCE ? TREE_ALL_SINCE
+					    : of_interval;
+}
 
 enum ages_of tree_ages(const struct tree *t)
 {

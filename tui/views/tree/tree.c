@@ -155,6 +155,31 @@ static bool hurries(struct tree *t)
 	return t->hurried = true;
 }
 
+struct part_of {
+	struct procs_parts *to;
+	size_t row;
+};
+
+static void add_part(void *arg, uint32_t id, bool below)
+{
+	const struct part_of *x = arg;
+	const struct skeleton *s = x->to->skeleton;
+	uint32_t node = skeleton_find(s, id);
+
+	if (node != NO_ID)
+		procs_add(x->to, x->row, skeleton_first(s, node),
+			  below ? skeleton_last(s, node) : skeleton_first(s, node + 1));
+}
+
+static void add_parts(struct view *v, size_t first, size_t end, struct procs_parts *to)
+{
+	const struct tree *t = (struct tree *)v;
+
+	for (size_t i = first; i < end; i++)
+		query_row_nodes(v->ui->shown.query, t->rows[i].id, add_part,
+				&(struct part_of){ to, i - first });
+}
+
 static bool take(struct view *v)
 {
 	struct tree *t = (struct tree *)v;
@@ -179,6 +204,7 @@ static bool take(struct view *v)
 	t->opened |= begins;
 	opened_all(t->made.left);
 	ages_take(&t->tv.ages);
+	procs_take(&t->tv.procs, v, &t->tv.list, add_parts);
 	if (t->want.what == t->asked.what && t->want.id == t->asked.id)
 		t->want.what = TREE_ROWS; /* else it is the next answer's */
 	if (t->asked.look) {
@@ -455,7 +481,7 @@ void view_tree_select_node(struct view *v, uint32_t node)
 
 static const struct view_ops ops = {
 	.tables = tree_tables,
-	.shows = table_view_shows,
+	.shows = tree_shows,
 	.sort = table_view_sort,
 	.foci = view_keys,
 	.keys = { FOCUS_TREE, FOCUS_LIST },

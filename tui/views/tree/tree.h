@@ -73,6 +73,7 @@ static inline void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id)
 	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
 }
 extern const struct table tree_tables[];
+size_t tree_shows(const struct view *v);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in so many lines. */
 int tree_panel_height(const struct tree *t);
