@@ -58,6 +58,10 @@ void debug_log(const char *domain, int level, const char *format, ...) PRINTF(3,
 uint64_t now_ns(void);      /* CLOCK_MONOTONIC */
 uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
 
+/* For a function that only fetches memory (__builtin_prefetch()): gcc takes it for one without any
+ * effect, and drops its calls, unless it is a part of its caller. */
+#define FETCHES static inline __attribute__((always_inline)) void
+
 /* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones
  * zeroed. */
 #define GROW(ptr, have, need)                                                                      \

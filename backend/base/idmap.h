@@ -60,4 +60,13 @@ static inline uint32_t idmap_get(const struct idmap *m, uint32_t id) /* UINT32_M
 	return leaf ? ((const uint32_t *)(uintptr_t)leaf)[id % IDMAP_LEAF] - 1 : UINT32_MAX;
 }
 
+/* Fetches what idmap_get() reads of it. */
+FETCHES idmap_expect(const struct idmap *m, uint32_t id)
+{
+	uint64_t leaf = id < m->end ? m->top[id / IDMAP_LEAF] : 0;
+
+	if (leaf && !idmap_is_run(leaf))
+		__builtin_prefetch((const uint32_t *)(uintptr_t)leaf + id % IDMAP_LEAF);
+}
+
 #endif

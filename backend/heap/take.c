@@ -10,8 +10,6 @@
 
 #include <stdlib.h>
 
-#define AHEAD 16u /* in memory */
-
 /* What ticks of a busy program need stays, what came at once is given back. */
 static size_t kept(const struct columns *c, size_t slots_each)
 {
@@ -74,10 +72,10 @@ static void take_grown(struct columns *c, const struct grown *g, bool rated)
 static int take_tick(struct columns *c, const struct heap_event *e)
 {
 	for (size_t i = 0; i < c->grown_count; i++) {
-		if (e->on && i + AHEAD < c->grown_count)
-			window_expect(c, c->grown[i + AHEAD].slot, false);
-		if (e->on && i + AHEAD / 2 < c->grown_count)
-			window_expect(c, c->grown[i + AHEAD / 2].slot, true);
+		for (unsigned step = 0; e->on && step < 3; step++)
+			if (i + (3ul - step) * COLUMNS_AHEAD < c->grown_count)
+				window_expect(c, c->grown[i + (3ul - step) * COLUMNS_AHEAD].slot,
+					      step);
 		take_grown(c, &c->grown[i], e->on);
 	}
 	c->grown_count = 0;
@@ -299,37 +297,39 @@ static int take(struct columns *c, const struct heap_event *e, struct err *err)
 	return 0;
 }
 
-/* Slots lie anywhere in memory: what an event needs is fetched while those before it are taken. */
-static void fetch_place(const struct columns *c, const struct heap_event *e)
+/* Of counters: what will be read of the id, then of the slot, then they. */
+FETCHES fetch(const struct columns *c, const struct heap_event *e, unsigned step)
 {
-	uint32_t slot;
-
-	if (e->type == HEAP_COUNTS && (slot = idmap_get(&c->slot_ids, e->id)) < c->slots->count)
-		__builtin_prefetch(&c->place_of[slot]);
-}
-
-static void fetch_counters(const struct columns *c, const struct heap_event *e)
-{
-	uint32_t slot;
-
-	if (e->type == HEAP_COUNTS && (slot = idmap_get(&c->slot_ids, e->id)) < c->slots->count)
+	if (e->type != HEAP_COUNTS)
+		return;
+	if (step == 0) {
+		idmap_expect(&c->slot_ids, e->id);
+		return;
+	}
+	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	if (step == 1)
+		columns_expect(c, slot);
+	else if (slot < c->slots->count)
 		__builtin_prefetch(&c->now[c->place_of[slot]], 1);
 }
 
 static int take_all(struct columns *c, const struct heap_batch *b, struct err *err)
 {
-	struct heap_event list[2 * AHEAD];
+	enum { STEP = COLUMNS_AHEAD, RING = 4 * STEP };
+	struct heap_event list[RING];
 	struct heap_batch_at at = { 0 };
 	size_t read = 0;
 
 	for (size_t i = 0; i < b->count; i++) {
-		for (; read < b->count && read <= i + AHEAD; read++) {
-			heap_next(b, &at, &list[read % (2 * AHEAD)]);
-			fetch_place(c, &list[read % (2 * AHEAD)]);
+		for (; read < b->count && read <= i + 3ul * STEP; read++) {
+			heap_next(b, &at, &list[read % RING]);
+			fetch(c, &list[read % RING], 0);
 		}
-		if (i + AHEAD / 2 < read)
-			fetch_counters(c, &list[(i + AHEAD / 2) % (2 * AHEAD)]);
-		if (take(c, &list[i % (2 * AHEAD)], err))
+		if (i + 2ul * STEP < read)
+			fetch(c, &list[(i + 2ul * STEP) % RING], 1);
+		if (i + STEP < read)
+			fetch(c, &list[(i + STEP) % RING], 2);
+		if (take(c, &list[i % RING], err))
 			return -1;
 	}
 	return 0;

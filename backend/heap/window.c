@@ -5,7 +5,6 @@
 
 #include <stdlib.h>
 
-#define AHEAD 16u       /* in memory */
 #define ENTRY 3u        /* beside struct rate in a quad */
 #define ENTRY_BYTES 30u /* at most: 5 of the slot and of the blocks, 10 of each other number */
 
@@ -130,18 +129,27 @@ void window_add(struct columns *c, uint32_t slot, const struct rate *change)
 	note(c, slot, had, rate_any(&sum));
 }
 
-void window_expect(const struct columns *c, uint32_t slot, bool entry)
+FETCHES expect(const struct columns *c, uint32_t slot, unsigned step)
 {
 	const struct window *w = &c->window;
 
 	if (slot >= c->slots->count || !c->rate || !w->count)
 		return;
+	if (step == 0) {
+		columns_expect(c, slot);
+		return;
+	}
 	const struct narrow *r = &c->rate[c->place_of[slot]];
 	const struct window_part *p = window_part(w, w->count - 1);
-	if (!entry)
+	if (step == 1)
 		__builtin_prefetch(r, 1);
 	else if (r->n[ENTRY] < p->count)
 		__builtin_prefetch(&p->entries[r->n[ENTRY]], 1);
+}
+
+void window_expect(const struct columns *c, uint32_t slot, unsigned step)
+{
+	expect(c, slot, step);
 }
 
 static void take_back(struct columns *c, const struct rate_entry *e)
@@ -163,13 +171,18 @@ void window_end(struct columns *c)
 	if (!w->count)
 		return;
 	struct window_part *p = &w->parts[w->first];
-	struct rate_entry e[AHEAD];
-	size_t at = 0, n = 1;
-	while (n) { /* slots lie anywhere in memory */
-		for (n = 0; n < AHEAD && window_next(p, &at, &e[n]); n++)
-			window_expect(c, e[n].slot, false);
-		for (size_t i = 0; i < n; i++)
-			take_back(c, &e[i]);
+	enum { STEP = COLUMNS_AHEAD, RING = 4 * STEP };
+	struct rate_entry e[RING];
+	size_t at = 0, read = 0;
+	bool more = true;
+	for (size_t i = 0; more || i < read; i++) {
+		for (; more && read <= i + 2ul * STEP; read += more)
+			if ((more = window_next(p, &at, &e[read % RING])))
+				expect(c, e[read % RING].slot, 0);
+		if (i + STEP < read)
+			expect(c, e[(i + STEP) % RING].slot, 1);
+		if (i < read)
+			take_back(c, &e[i % RING]);
 	}
 	free(p->entries);
 	free(p->packed);

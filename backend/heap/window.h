@@ -41,8 +41,8 @@ void window_open(struct window *w);
 void window_add(struct columns *c, uint32_t slot, const struct rate *change);
 /* What a slot did in all parts is not nothing. */
 bool window_has(const struct columns *c, const struct narrow *rate);
-/* Fetches what a slot that is added soon has; entry: of the newest part, after the slot itself. */
-void window_expect(const struct columns *c, uint32_t slot, bool entry);
+/* Fetches what a slot that is added soon has, in three steps: 0, 1, 2. */
+void window_expect(const struct columns *c, uint32_t slot, unsigned step);
 void window_end(struct columns *c); /* the oldest part */
 /* Reads a part: *at from 0 on. */
 bool window_next(const struct window_part *p, size_t *at, struct rate_entry *e);
