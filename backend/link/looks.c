@@ -243,11 +243,11 @@ const char *looks_missing(const struct model *m, enum mtw_kind kind, bool past, 
 		[MTW_KIND_MEMORY] = "The resident memory by part",
 		[MTW_KIND_COHORTS] = "The age and thread of blocks",
 	};
-	static char text[200]; /* main thread only */
+	static char texts[MTW_KIND_COUNT][200]; /* main thread only */
 
 	if (model_looked(m, kind) || !model_program(m))
 		return NULL;
-	snprintf(text, sizeof text, "%s is not known: %s.", what[kind],
+	snprintf(texts[kind], sizeof texts[kind], "%s is not known: %s.", what[kind],
 		 reason(m, kind, past, live));
-	return text;
+	return texts[kind];
 }
