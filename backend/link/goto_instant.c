@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include "link/goto_instant.h"
 
-#include "base/loop.h"
 #include "link/when.h"
 
 enum { USAGE = 2, UNREACHED = 3 };
 
-static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t to,
-		  struct err *err)
+static int travel(struct watch *w, const char *when, uint64_t to, struct err *err)
 {
 	struct err why;
 
-	if (watch_travel(w, to + !to, &why))
+	if (watch_travel(w, to + !to, true, &why))
 		return err_set(err, UNREACHED, "%s: %s; record the program first", when, why.text);
-	while (watch_travelled(w) < 100)
-		loop_once(loop, -1);
 	if (!watch_instant(w))
 		return err_set(err, UNREACHED, "%s: %s", when,
 			       *watch_travel_problem(w) ? watch_travel_problem(w)
@@ -22,7 +18,7 @@ static int travel(struct loop *loop, struct watch *w, const char *when, uint64_t
 	return 0;
 }
 
-int goto_instant(struct loop *loop, struct watch *w, const char *when, struct err *err)
+int goto_instant(struct watch *w, const char *when, struct err *err)
 {
 	const struct model *m = watch_now(w);
 	uint64_t now = model_time(m), to;
@@ -37,5 +33,5 @@ int goto_instant(struct loop *loop, struct watch *w, const char *when, struct er
 			       model_mark(m, (uint32_t)mark)->name);
 	if (mark <= 0 && !when_lies_in(now, when, to, err))
 		return -1;
-	return mark > 0 || to < now ? travel(loop, w, when, to, err) : 0;
+	return mark > 0 || to < now ? travel(w, when, to, err) : 0;
 }

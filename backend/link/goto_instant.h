@@ -8,10 +8,10 @@
 #include "link/watch.h"
 
 /*
- * Makes watch_model() show the instant `when` (link/when.h), and waits for it: runs the loop. 0; -1
+ * Makes watch_model() show the instant `when` (link/when.h) on return. 0; -1
  * and *err: no such instant, a mark that kept only its totals, or the session is not kept in a
  * file.
  */
-int goto_instant(struct loop *loop, struct watch *w, const char *when, struct err *err);
+int goto_instant(struct watch *w, const char *when, struct err *err);
 
 #endif

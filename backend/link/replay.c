@@ -50,6 +50,7 @@ struct replay {
 	struct loop_source *done, *soon; /* of the worker; what was done in line */
 	struct leg leg;
 	bool under_way;
+	bool waits; /* nothing of it is a thread's, or the loop's */
 	struct instant to;
 	uint32_t kept;      /* model_kept_at() of the target; NO_ID = its heap is the tick's */
 	bool recalls;       /* no file is played: the current model has all of it */
@@ -287,7 +288,8 @@ static void begin(struct replay *p);
 static void finish(struct replay *p)
 {
 	p->under_way = false;
-	worker_wait(p->worker);
+	if (!p->waits) /* else there may be none: a forked child */
+		worker_wait(p->worker);
 	if (p->leg.in_key && !new_leg(p, p->leg.file, true, &p->leg.problem))
 		begin(p); /* the key frame is of another program, or of a later memtop */
 	else
@@ -328,13 +330,16 @@ static void begin(struct replay *p)
 {
 	p->under_way = true;
 	p->problem.text[0] = p->leg.problem.text[0] = '\0';
-	if (!p->recalls && has_thread(p)) {
+	if (!p->recalls && !p->waits && has_thread(p)) {
 		worker_begin(p->worker, play, &p->leg);
 		return;
 	}
 	if (!p->recalls)
 		play(&p->leg);
-	p->soon = loop_timer(p->loop, 0, false, on_soon, p);
+	if (p->waits)
+		finish(p);
+	else
+		p->soon = loop_timer(p->loop, 0, false, on_soon, p);
 }
 
 /* Would a key frame save much of the way on? Each follows several times its own size. */
@@ -374,7 +379,7 @@ static int set_out(struct replay *p, const char *path, uint32_t stream,
 }
 
 int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
-	      uint64_t time_ns, struct err *err)
+	      uint64_t time_ns, bool wait, struct err *err)
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
@@ -384,6 +389,7 @@ int replay_go(struct replay *p, const char *path, uint32_t stream, const struct 
 	if (!recorded && kept == NO_ID)
 		return err_set(err, 3, "the first state is still loading; try again");
 	stop(p);
+	p->waits = wait;
 	p->beside_ns = 0;
 	p->kept = kept;
 	p->recalls = kept != NO_ID && (kept == KEPT_PEAK || !recorded || at == SIZE_MAX);

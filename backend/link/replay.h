@@ -31,9 +31,10 @@ struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(
 void replay_free(struct replay *p); /* `shown` then has the current state */
 /* Starts towards the last instant up to time_ns (the first if none is), from a file that holds
  * the current session; NULL: there is none, and the instant is one of model_kept_at(). w: who
- * writes it, NULL = nobody here. Takes the place of a replay under way. 0; -1 and *err. */
+ * writes it, NULL = nobody here. wait: it has arrived on return; without thread and loop, so in a
+ * forked child, too. Takes the place of a replay under way. 0; -1 and *err. */
 int replay_go(struct replay *p, const char *path, uint32_t stream, const struct session_writer *w,
-	      uint64_t time_ns, struct err *err);
+	      uint64_t time_ns, bool wait, struct err *err);
 /* Shows the current state; cancels a replay under way. */
 void replay_return(struct replay *p);
 struct model *replay_now(const struct replay *p); /* the model that receives the stream */

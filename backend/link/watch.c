@@ -498,7 +498,7 @@ uint32_t watch_stream(const struct watch *w)
 	return w->conn ? w->options.stream : w->target.stream;
 }
 
-int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
+int watch_travel(struct watch *w, uint64_t time_ns, bool wait, struct err *err)
 {
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
 
@@ -508,7 +508,7 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 	recorder_flush(&w->keep);
 	if (path || model_kept_at(w->in.model, time_ns) != NO_ID)
 		return replay_go(w->past, path, watch_stream(w),
-				 w->conn ? recorder_writer(&w->keep) : NULL, time_ns, err);
+				 w->conn ? recorder_writer(&w->keep) : NULL, time_ns, wait, err);
 	if (w->target.kind == TARGET_MADE)
 		return err_set(
 			err, 3,

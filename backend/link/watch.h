@@ -96,8 +96,8 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences);
  * At the time of a mark, and of model_peak(), the heap is exactly what the agent kept of it, and
  * that needs no file.
  */
-/* -1 and *err: impossible */
-int watch_travel(struct watch *w, uint64_t time_ns, struct err *err);
+/* wait: it has arrived on return. -1 and *err: impossible */
+int watch_travel(struct watch *w, uint64_t time_ns, bool wait, struct err *err);
 void watch_return(struct watch *w);
 uint64_t watch_instant(const struct watch *w); /* 0 = now */
 /* The warning that says which instant it is; NULL = now. */

@@ -217,7 +217,7 @@ struct watch *targets_at(struct targets *ts, const char *word, const char *proce
 {
 	struct watch *w = open_watch(ts, word, process, err);
 
-	if (w && goto_instant(ts->loop, w, when, err)) {
+	if (w && goto_instant(w, when, err)) {
 		watch_close(w);
 		w = NULL;
 	}

@@ -60,8 +60,7 @@ static _Noreturn void fail(int fd, int status, const char *text)
 	_exit(n < 0 ? FAILED : status);
 }
 
-static int write_parts(const struct writing *s, struct loop *loop, struct fleet *fleet, FILE *out,
-		       struct err *err)
+static int write_parts(const struct writing *s, struct fleet *fleet, FILE *out, struct err *err)
 {
 	struct report_source *list = xcalloc(s->count, sizeof *list);
 	struct member *m = NULL;
@@ -74,7 +73,7 @@ static int write_parts(const struct writing *s, struct loop *loop, struct fleet 
 			continue;
 		m = fleet_by_serial(fleet, p->serial);
 		symbols_freeze(watch_symbols(m->watch));
-		if (*s->at && goto_instant(loop, m->watch, s->at, err))
+		if (*s->at && goto_instant(m->watch, s->at, err))
 			fail(s->fd, NOT_POSSIBLE, err->text);
 		list[n++] = (struct report_source){ m->watch, &p->options };
 	}
@@ -93,7 +92,7 @@ static _Noreturn void child(const struct writing *s, struct loop *loop, struct f
 	child_begin(-1);
 	loop_forked(loop);
 	FILE *file = fdopen(s->fd, "w"), *out = file && s->zip ? gzip_open(file) : file;
-	bool failed = !out || write_parts(s, loop, fleet, out, &err);
+	bool failed = !out || write_parts(s, fleet, out, &err);
 	if (!failed && out != file)
 		failed = fclose(out);
 	if (failed || fflush(file) || ferror(file))

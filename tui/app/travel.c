@@ -49,7 +49,7 @@ static void next_stop(struct travel *t, struct shown *of)
 
 	t->stop_ns = to + t->step_ns;
 	query_pass(of->query, t->home || to < t->to_ns);
-	if (watch_travel(of->watch, to, &err))
+	if (watch_travel(of->watch, to, false, &err))
 		give_up(t, of, err.text);
 }
 

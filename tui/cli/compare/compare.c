@@ -106,12 +106,12 @@ static int read_operand(const char *word, struct target *t, char *when, size_t s
 	return rc;
 }
 
-static struct side *side_of(struct loop *loop, struct watch *w, const char *word, const char *when,
+static struct side *side_of(struct watch *w, const char *word, const char *when,
 			    struct string_pool *pool, struct err *err)
 {
 	if (watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is compared all the same */
-	if (*when && goto_instant(loop, w, when, err))
+	if (*when && goto_instant(w, when, err))
 		return NULL;
 	return side_new(w, &(struct side_options){ .label = word }, pool);
 }
@@ -131,7 +131,7 @@ static struct side *read_side(const struct args *a, const char *word, struct str
 	struct watch *w =
 		p && !cmd_choose_process(a, p, &t, err) ? cmd_open_whole(loop, &t, a, err) : NULL;
 	if (w)
-		s = side_of(loop, w, word, when, pool, err);
+		s = side_of(w, word, when, pool, err);
 	if (p)
 		processes_free(p);
 	if (w)

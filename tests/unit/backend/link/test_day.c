@@ -306,7 +306,7 @@ static void travel(void)
 	for (uint32_t i = 1; i <= MARKS; i++) {
 		uint32_t id = i * 2 % MARKS + 1; /* there and back */
 		arrived = false;
-		CHECK_EQ(replay_go(past, path, 0, file, marked[id].ticks * TICK, &err), 0);
+		CHECK_EQ(replay_go(past, path, 0, file, marked[id].ticks * TICK, false, &err), 0);
 		while (!arrived)
 			CHECK(loop_once(loop, 20000));
 		CHECK_EQ(model_time(shown), marked[id].ticks * TICK);

@@ -14,6 +14,7 @@
 #include "session/session.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -136,7 +137,7 @@ static void go(uint64_t ns)
 	unsigned before = moved;
 
 	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, NULL, ns, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, ns, false, &err), 0);
 	while (moved == before)
 		CHECK(loop_once(loop, 20000));
 	now = replay_now(past);
@@ -317,19 +318,19 @@ TEST(turning_round_on_the_way)
 	enter();
 	start(140);
 	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, &err), 0);
-	CHECK_EQ(replay_go(past, path, 0, NULL, 900 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, false, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 900 * MS, false, &err), 0);
 	CHECK(replay_percent(past) < 100); /* it has not been told */
 	while (!moved)
 		CHECK(loop_once(loop, 20000));
 	now = replay_now(past);
 	same_as(shown, 9);
 	CHECK_EQ(replay_percent(past), 100);
-	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, NULL, 13000 * MS, false, &err), 0);
 	replay_return(past); /* before it arrives */
 	CHECK(replay_now(past) == shown);
 	same_as(shown, 140);
-	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, NULL, 100 * MS, &err), -1);
+	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, NULL, 100 * MS, false, &err), -1);
 	CHECK(*err.text);
 	same_as(shown, 140);
 	leave();
@@ -503,13 +504,13 @@ TEST(the_way_may_end_or_turn_at_any_moment)
 		const struct session_writer *w = us % 2 ? file : NULL; /* who knows the keys */
 		int to = 1 + (int)(us * 13 % 89);
 		session_flush(file, &err);
-		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, &err), 0);
+		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, false, &err), 0);
 		wait_us(us);
 		replay_return(past); /* Escape */
 		CHECK(!replay_away(past) && replay_now(past) == shown);
 		CHECK_EQ(replay_percent(past), 100);
 		same_as(shown, ticks);
-		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, &err), 0);
+		CHECK_EQ(replay_go(past, path, 0, w, 7000 * MS, false, &err), 0);
 		wait_us(us);
 		go((uint64_t)to * 100 * MS); /* [ or ] again */
 		same_as(shown, to);
@@ -549,6 +550,31 @@ TEST(without_a_thread)
 	one_after_the_other();
 }
 
+/* Of a server: a report is written by a child, which has none of its threads. */
+TEST(a_forked_child_arrives_too)
+{
+	struct err err = { 0 };
+	int status;
+
+	enter();
+	start(60);
+	go(1000 * MS); /* by the thread */
+	session_flush(file, &err);
+	pid_t child = fork();
+	if (!child) {
+		alarm(20);
+		CHECK_EQ(replay_go(past, path, 0, NULL, 3000 * MS, true, &err), 0);
+		CHECK_EQ(replay_percent(past), 100);
+		now = replay_now(past);
+		same_as(shown, 30);
+		_exit(0);
+	}
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	same_as(shown, 10);
+	leave();
+}
+
 /* Nothing is left behind that the loop or the thread would still use. */
 TEST(it_may_end_at_any_moment)
 {
@@ -558,7 +584,7 @@ TEST(it_may_end_at_any_moment)
 		enter();
 		start(60);
 		session_flush(file, &err);
-		CHECK_EQ(replay_go(past, path, 0, NULL, 3000 * MS, &err), 0);
+		CHECK_EQ(replay_go(past, path, 0, NULL, 3000 * MS, false, &err), 0);
 		wait_us(us);
 		leave();
 	}
@@ -606,7 +632,7 @@ TEST(a_thinner_file_takes_its_place_on_the_way)
 	while (ticks < 100)
 		step(MTW_TICK_COMPLETE);
 	session_flush(file, &err);
-	CHECK_EQ(replay_go(past, path, 0, file, 4000 * MS, &err), 0); /* of the old file */
+	CHECK_EQ(replay_go(past, path, 0, file, 4000 * MS, false, &err), 0); /* of the old file */
 	do {
 		CHECK_EQ(session_thin(file, thin_file, &err), 0);
 	} while (session_thins(file) && !nanosleep(&wait, NULL));
@@ -624,7 +650,7 @@ TEST(a_thinner_file_takes_its_place_on_the_way)
 	for (size_t i = 0; i < 3 * n; i++) { /* on, and back */
 		const struct instant *to = &list[(i * 7 + n / 2) % n];
 		unsigned before = moved;
-		CHECK_EQ(replay_go(past, path, 0, file, to->time_ns, &err), 0);
+		CHECK_EQ(replay_go(past, path, 0, file, to->time_ns, false, &err), 0);
 		while (moved == before)
 			CHECK(loop_once(loop, 20000));
 		now = replay_now(past);
