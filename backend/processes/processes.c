@@ -226,7 +226,7 @@ void processes_free(struct processes *p)
 	tree_marks_end(p);
 	all_free(p->all);
 	for (size_t i = 0; i < p->count; i++) {
-		if (p->lines[i] && p->lines[i]->p.watch != p->first)
+		if (p->lines[i] && p->lines[i]->p.watch != p->first && !p->borrowed)
 			watch_close(p->lines[i]->p.watch);
 		line_free(p->lines[i]);
 	}

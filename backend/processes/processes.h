@@ -110,6 +110,10 @@ struct processes_options {
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o,
 				struct err *err);
+/* A tree of processes that the caller follows, which have said who they are; it keeps their watches
+ * open. For All of them as they are now. */
+struct processes *processes_of_watches(struct loop *loop, struct watch *const *list, size_t n,
+				       struct err *err);
 /* value of MEMTOP_BOARD; "" = there is none */
 const char *processes_board(const struct processes *p);
 /* The process that memtop started or watches; pid 0 = unknown, or on another machine: then its

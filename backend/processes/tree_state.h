@@ -53,6 +53,7 @@ struct processes {
 	size_t unmarked_count;
 	uint64_t file_ns, file_missed; /* its end; its value of processes_missed() */
 	size_t titles_seen;            /* lines that were looked at once */
+	bool borrowed;                 /* all watches are somebody else's */
 	bool tree;                     /* there was a process besides the first */
 	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
 	uint64_t second_ns;            /* when the last full look was */

@@ -76,7 +76,7 @@ static void say_which(struct http_request *r, struct member *const *list, size_t
 
 	for (size_t i = 0; i < n && len < sizeof text - 32; i++)
 		len += (size_t)snprintf(text + len, sizeof text - len, " %d", list[i]->pid);
-	http_say(r, 400, "several processes are followed: add ?pid=N, one of%s", text);
+	http_say(r, 400, "several processes are followed: add ?pid=all, or ?pid=N, one of%s", text);
 }
 
 static size_t known(struct server *s, const char *pid, bool up, struct member **out)
@@ -91,9 +91,17 @@ static size_t known(struct server *s, const char *pid, bool up, struct member **
 	return count;
 }
 
-size_t server_choose(struct server *s, struct http_request *r, bool several, struct member ***list)
+bool server_of_all(const struct http_request *r)
 {
 	const char *pid = http_parameter(r, "pid");
+
+	return pid && !strcmp(pid, "all");
+}
+
+size_t server_choose(struct server *s, struct http_request *r, bool several, struct member ***list)
+{
+	bool all = server_of_all(r);
+	const char *pid = all ? NULL : http_parameter(r, "pid");
 	struct member *const *unused;
 	size_t n;
 
@@ -103,7 +111,7 @@ size_t server_choose(struct server *s, struct http_request *r, bool several, str
 		n = known(s, pid, false, *list);
 	if (n > 1 && pid) /* the same pid twice: one of them was named, too */
 		n = 1;
-	if (n == 1 || (n && several))
+	if (n == 1 || (n && (several || all)))
 		return n;
 	if (n)
 		say_which(r, *list, n);

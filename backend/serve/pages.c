@@ -218,9 +218,11 @@ void index_answer(struct server *s, struct http_request *r)
 		"<a href=\"/metrics\">metrics</a> <a href=\"/marks\">marks</a> "
 		"<a href=\"/targets\">targets</a> "
 		"<a href=\"/debug/pprof/heap\">profile of all</a>"
+		"%s"
 		"<table><tr><th class=\"n\">PID<th>COMMAND<th class=\"n\">LIVE<th class=\"n\">PEAK"
 		"<th class=\"n\">RSS<th class=\"n\">PER MINUTE<th>VERDICT<th>REPORTS\n",
-		n, n == 1 ? "" : "es", n, n == 1 ? "" : "es");
+		n, n == 1 ? "" : "es", n, n == 1 ? "" : "es",
+		n > 1 ? " <a href=\"/report.html?pid=all\">all as one heap</a>" : "");
 	for (size_t i = 0; i < n; i++)
 		put_process(out, &rows[i]);
 	fputs("</table></html>\n", out);

@@ -14,6 +14,8 @@
 #include "base/loop.h"
 #include "link/goto_instant.h"
 #include "link/when.h"
+#include "processes/all.h"
+#include "report/between.h"
 #include "report/formats/formats.h"
 #include "report/gzip.h"
 #include "report/report.h"
@@ -44,6 +46,9 @@ struct part {
 struct writing {
 	const struct report_format *format;
 	char at[128]; /* "" = now */
+	bool all;     /* of the processes together, as one heap */
+	bool changes; /* ... since: */
+	char since[128];
 	bool zip;
 	pid_t pid; /* the child; 0 = not started */
 	int fd;    /* its file; -1 = none */
@@ -58,6 +63,37 @@ static _Noreturn void fail(int fd, int status, const char *text)
 	ssize_t n = ftruncate(fd, 0) ? -1 : pwrite(fd, text, strlen(text), 0);
 
 	_exit(n < 0 ? FAILED : status);
+}
+
+/* In the child alone: what it makes ends with it. */
+static int write_all(const struct writing *s, struct loop *loop, struct fleet *fleet, FILE *out,
+		     struct err *err)
+{
+	struct report_options o = s->parts[0].options;
+	struct watch **list = xcalloc(s->count, sizeof(struct watch *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (s->parts[i].serial) {
+			list[n++] = fleet_by_serial(fleet, s->parts[i].serial)->watch;
+			symbols_freeze(watch_symbols(list[n - 1]));
+		}
+	struct processes *p = processes_of_watches(loop, list, n, err);
+	struct all *all = p ? all_of_tree(loop, p, &(struct watch_options){ 0 }, err) : NULL;
+	if (!all)
+		return -1;
+	struct watch *w = all_watch(all);
+	symbols_freeze(watch_symbols(w));
+	if ((*s->at && goto_instant(w, s->at, err)) ||
+	    (s->changes && between_mark(watch_model(w), s->since, &o.from, err)))
+		fail(s->fd, NOT_POSSIBLE, err->text);
+	o.changes = s->changes;
+	o.processes = p;
+	o.all = all;
+	struct query *q = query_new(watch_model(w), watch_symbols(w),
+				    owners_new(watch_model(w), watch_symbols(w)));
+	query_expect(q, watch_expected(w));
+	return s->format->write(w, q, &o, out, err);
 }
 
 static int write_parts(const struct writing *s, struct fleet *fleet, FILE *out, struct err *err)
@@ -92,7 +128,8 @@ static _Noreturn void child(const struct writing *s, struct loop *loop, struct f
 	child_begin(-1);
 	loop_forked(loop);
 	FILE *file = fdopen(s->fd, "w"), *out = file && s->zip ? gzip_open(file) : file;
-	bool failed = !out || write_parts(s, fleet, out, &err);
+	bool failed = !out || (s->all ? write_all(s, loop, fleet, out, &err)
+				      : write_parts(s, fleet, out, &err));
 	if (!failed && out != file)
 		failed = fclose(out);
 	if (failed || fflush(file) || ferror(file))
@@ -283,13 +320,27 @@ static int read_value(const char *word, const struct writing *s, struct report_o
 	return report_value_by_name(word, &o->value, err);
 }
 
+/* Marks of all are known when all are one. */
+static int read_of_all(const struct http_request *r, enum written what, struct writing *s,
+		       struct part *p, struct err *err)
+{
+	const char *since = http_parameter(r, "since"), *at = http_parameter(r, "at"),
+		   *value = http_parameter(r, "value");
+
+	s->changes = since || what == GROWTH;
+	snprintf(s->since, sizeof s->since, "%s", since ? since : "start");
+	snprintf(s->at, sizeof s->at, "%s", at ? at : "");
+	if (what == ALLOCATED)
+		p->options.value = VALUE_ALLOCATED;
+	return value ? read_value(value, s, &p->options, err) : 0;
+}
+
 static int read_question(const struct http_request *r, const struct member *m, enum written what,
 			 struct writing *s, struct part *p, struct err *err)
 {
 	const char *since = http_parameter(r, "since"), *at = http_parameter(r, "at"),
 		   *value = http_parameter(r, "value");
 
-	p->serial = m->serial;
 	if (what == ALLOCATED)
 		p->options.value = VALUE_ALLOCATED;
 	if (((what == GROWTH || since) && read_since(m, since, &p->options, err)) ||
@@ -310,8 +361,13 @@ void reports_answer(struct server *s, struct http_request *r, const struct repor
 	w->format = f;
 	w->fd = -1;
 	w->zip = !f->binary && http_takes_gzip(r);
-	for (; !rc && w->count < n; w->count++)
-		rc = read_question(r, list[w->count], what, w, &w->parts[w->count], &err);
+	w->all = server_of_all(r);
+	for (; !rc && w->count < n; w->count++) {
+		struct part *p = &w->parts[w->count];
+		p->serial = list[w->count]->serial;
+		rc = w->all ? read_of_all(r, what, w, p, &err)
+			    : read_question(r, list[w->count], what, w, p, &err);
+	}
 	free(list);
 	if (n && !rc) {
 		job_start(s, r, step, release, w);

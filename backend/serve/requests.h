@@ -42,8 +42,10 @@ void job_start(struct server *s, struct http_request *r, bool (*step)(struct job
 void job_free(struct job *j); /* one that is in no list any more */
 bool job_older(const struct job *j, uint64_t ns);
 
+/* Does ?pid=all ask for all processes together, as one heap? */
+bool server_of_all(const struct http_request *r);
 /* The process that ?pid= names, or all that run, else all that ended: one alone unless `several`
- * may be. The caller frees *list. 0: an answer with the reason was sent. */
+ * may be, or server_of_all(). The caller frees *list. 0: an answer with the reason was sent. */
 size_t server_choose(struct server *s, struct http_request *r, bool several, struct member ***list);
 /* Answers with what `out` (of open_memstream(), closed here) has in *text, which it frees. */
 void server_send(struct http_request *r, int status, const char *type, FILE *out, char **text,

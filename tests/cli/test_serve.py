@@ -14,8 +14,8 @@ import socket
 import subprocess
 import urllib.parse
 
-from cli import memtop, one_line
-from harness import (AGENT, ROOT, TARGETS, Skip, at_end, environment, main, mostly_waits, need, recording, report, run,
+from cli import compiled, memtop, one_line
+from harness import (AGENT, ROOT, TARGETS, Skip, at_end, children, environment, kill, main, mostly_waits, need, recording, report, run,
                      start, temporary_folder, test, wait_for, wait_for_session)
 from served import SAMPLE, Server, parsed, phases, target, value
 from servers import server_of
@@ -45,6 +45,55 @@ def t_metrics_equal_the_report():
     assert json.loads(body)["totals"]["live_bytes"] == totals["live_bytes"]
     status, _, body = s.ask("/report.txt")
     assert status == 200 and f"s_phases [{pid}]" in body, body[:300]
+
+
+# 10 MB before two forks, 1 MB in each
+FORKS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noinline)) void *early(void) { return malloc(10000000); }
+__attribute__((noinline)) void *late(void) { return malloc(1000000); }
+static void *volatile kept[2];
+int main(void)
+{
+	kept[0] = early();
+	for (int i = 0; i < 2; i++)
+		if (!fork()) {
+			kept[1] = late();
+			for (;;) /* a fork's agent begins with what the fork does */
+				free(malloc(16)), usleep(20000);
+		}
+	for (;;)
+		sleep(100);
+}
+"""
+
+
+@mostly_waits
+def t_all_as_one_heap():
+    """?pid=all: the same code is one row, and what the forks inherited counts once."""
+    process = target(compiled(FORKS))
+    forks = wait_for(lambda: (lambda c: c if len(c) == 2 else None)(children(process.pid)), 20, "its forks")
+    pids = [process.pid, *forks]
+    at_end(lambda: [kill(pid) for pid in pids])
+    s = Server(*(f"@memtop.{pid}" for pid in pids))
+    wait_for(lambda: all(s.up(pid) for pid in pids), 30, "the states")
+    status, _, body = s.ask("/report.json?pid=all")
+    assert status == 200, body
+    r = json.loads(body)
+    assert r["all"] is True and r["totals"]["live_bytes"] == 12000000 == r["tree"]["live_bytes"], (r["totals"], r["tree"])
+    held = {}
+    for x in r["stacks"]:
+        name = next(r["frames"][f]["function"] for f in x["frames"] if r["frames"][f]["function"] in ("early", "late"))
+        held[name] = (x["live_bytes"], x["processes"])
+    assert held == {"early": (10000000, 1), "late": (2000000, 2)}, held
+    assert {p["pid"]: p["live_bytes"] for p in r["processes"]} == {pids[0]: 10000000, pids[1]: 11000000, pids[2]: 11000000}, r["processes"]
+    status, _, body = s.ask("/report.txt?pid=all")
+    assert status == 200 and re.search(rf"^All of prog \[{process.pid}\]: 3 processes", body, re.M), body[:800]
+    assert s.ask("/report.txt?pid=all&at=nothing")[0] == 400
+    status, _, body = s.ask("/report.txt")
+    assert status == 400 and "?pid=all" in body, body
+    assert "pid=all" in s.ask("/")[2]
 
 
 @test

@@ -247,8 +247,7 @@ static int report_run(const struct args *a)
 	int rc = open_source(loop, &s, &t, a, &err);
 	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
 		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
-	if (rc || (a->at && goto_instant(s.watch, a->at, &err)) ||
-	    write_report(f, &s, a, &o, &err))
+	if (rc || (a->at && goto_instant(s.watch, a->at, &err)) || write_report(f, &s, a, &o, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
 	close_source(&s);
 	loop_free(loop);
