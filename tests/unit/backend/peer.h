@@ -31,7 +31,7 @@ static struct loop *loop;
 	} while (0)
 
 /* Listens on a name of its own; *t leads there. */
-static int peer_listen(struct target *t)
+static inline int peer_listen(struct target *t)
 {
 	struct sockaddr_un un = { .sun_family = AF_UNIX };
 	struct err err = { 0 };
@@ -49,7 +49,7 @@ static int peer_listen(struct target *t)
 }
 
 /* The next connection. */
-static int peer_accept(int listener)
+static inline int peer_accept(int listener)
 {
 	int fd = -1;
 
@@ -57,7 +57,7 @@ static int peer_accept(int listener)
 	return fd;
 }
 
-static void peer_send(int fd, const void *bytes, size_t len)
+static inline void peer_send(int fd, const void *bytes, size_t len)
 {
 	const char *p = bytes;
 
