@@ -93,9 +93,10 @@ struct asker {
 		uint32_t id;
 	} * later;
 	size_t later_count, later_room;
-	uint64_t changes;            /* number of them */
-	uint64_t wanted[VIEW_COUNT]; /* what each view's rows are of */
-	bool by_key; /* a key in the view asked for it: the next one waits for the rows */
+	uint64_t changes[VIEW_COUNT + 1]; /* number of them; the last: of all views */
+	uint64_t wanted[VIEW_COUNT];      /* what each view's rows are of */
+	unsigned by_key; /* 1 + the view in which a key asked for it: the next one waits for its
+			    rows */
 	/* of the answer under way: */
 	bool apart; /* the thread makes it, or has */
 	enum view_id of;
@@ -104,14 +105,16 @@ struct asker {
 	uint64_t cost_ns; /* of the last one */
 };
 
-/* See struct ui_ops. */
-void asker_later(struct app *a, ui_change_fn *fn, uint32_t id);
+/* See struct ui_ops; of VIEW_COUNT: of all views. */
+void asker_later(struct app *a, enum view_id of, ui_change_fn *fn, uint32_t id);
 /* Begins an answer, or has one follow the one under way. figures: takes them, too. */
 void asker_ask(struct app *a, bool figures, bool resort);
 void asker_finish(struct app *a); /* what is asked for is shown when it returns */
 void asker_settle(void *app);     /* waits for the thread; nothing is taken */
 void asker_drop(struct app *a);   /* what is under way is of no use */
 void asker_end(struct app *a);
+/* A key asks for other rows of the view. */
+void asker_by_key(struct app *a, enum view_id of);
 /* Keys are meant for rows that are still to come: the last key asked for them, or there are none.
  */
 bool asker_is_awaited(const struct app *a);

@@ -122,10 +122,13 @@ static void refresh(struct view *v, bool resort)
 		v->ops->refresh(v, resort);
 }
 
-/* Moves when other rows are wanted of all views; not 0. */
+/* Moves when other rows are wanted of the view in front; not 0. */
 static uint64_t wanted(const struct app *a)
 {
-	return 1 + a->asker.changes + model_intervals(a->ui.shown.model);
+	const uint64_t *changes = a->asker.changes;
+
+	return 1 + changes[VIEW_COUNT] + changes[a->front.current] +
+	       model_intervals(a->ui.shown.model);
 }
 
 static void change(struct app *a)
@@ -137,11 +140,11 @@ static void change(struct app *a)
 	k->later_count = 0;
 }
 
-void asker_later(struct app *a, ui_change_fn *fn, uint32_t id)
+void asker_later(struct app *a, enum view_id of, ui_change_fn *fn, uint32_t id)
 {
 	struct asker *k = &a->asker;
 
-	k->changes++;
+	k->changes[of]++;
 	if (k->state == ASKER_IDLE) {
 		fn(&a->ui, id);
 		return;
@@ -194,7 +197,8 @@ static void take(struct app *a)
 	if (query_asks(a->ui.shown.query))
 		a->ui.moved = a->timing.due = true;
 	a->ui.shown.figures.verdict = k->verdict;
-	k->by_key &= k->again;
+	if (!k->again)
+		k->by_key = 0;
 	if (!v->ops->take || v->ops->take(v))
 		k->wanted[k->of] = k->asked;
 	else
@@ -274,11 +278,17 @@ void asker_ask(struct app *a, bool figures, bool resort)
 	go_on(a);
 }
 
+void asker_by_key(struct app *a, enum view_id of)
+{
+	a->asker.by_key = 1u + of;
+}
+
 bool asker_is_awaited(const struct app *a)
 {
 	const struct asker *k = &a->asker;
 
-	return asker_works(k) && (k->by_key || k->wanted[a->front.current] != wanted(a));
+	return asker_works(k) &&
+	       (k->by_key == 1u + a->front.current || k->wanted[a->front.current] != wanted(a));
 }
 
 void asker_finish(struct app *a)
@@ -298,7 +308,8 @@ void asker_drop(struct app *a)
 	end_rest(k);
 	change(a);
 	k->state = ASKER_IDLE;
-	k->again = k->resort = k->figures = k->by_key = false;
+	k->again = k->resort = k->figures = false;
+	k->by_key = 0;
 	k->cost_ns = 0;
 	memset(k->wanted, 0, sizeof k->wanted);
 }

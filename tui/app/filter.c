@@ -28,8 +28,7 @@ int filter_set(struct app *a, const char *text)
 	if (a->options->diff && by_cohort)
 		return status_error("age and thread: not in a diff of two sessions");
 	snprintf(a->ui.shown.filter, sizeof a->ui.shown.filter, "%s", text);
-	asker_later(a, do_filter, 0);
-	a->asker.by_key = true;
+	asker_later(a, VIEW_COUNT, do_filter, 0);
 	front_refresh(a, true);
 	return 0;
 }

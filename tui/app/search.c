@@ -26,7 +26,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	}
 	if (e == PROMPT_CHANGED || strcmp(a->ui.shown.search, text)) {
 		snprintf(a->ui.shown.search, sizeof a->ui.shown.search, "%s", text);
-		a->asker.by_key = true;
+		asker_by_key(a, a->front.current);
 		front_act(a, find_look(f, front_view(a), true, HIT_FIRST));
 	}
 	if (e == PROMPT_DONE && *text)

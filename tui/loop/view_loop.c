@@ -74,7 +74,7 @@ static unsigned show(struct ui *ui, enum view_id v)
 static unsigned show_node(struct ui *ui, uint32_t node)
 {
 	view_tree_select_node(app_of(ui)->front.views[VIEW_TREE], node);
-	app_of(ui)->asker.by_key = true;
+	asker_by_key(app_of(ui), VIEW_TREE);
 	front_show(app_of(ui), VIEW_TREE);
 	return VIEW_DRAW;
 }
@@ -82,7 +82,7 @@ static unsigned show_node(struct ui *ui, uint32_t node)
 static unsigned show_owner(struct ui *ui, uint32_t module, const char *name)
 {
 	view_tree_zoom_owner(app_of(ui)->front.views[VIEW_TREE], module, name);
-	app_of(ui)->asker.by_key = true;
+	asker_by_key(app_of(ui), VIEW_TREE);
 	front_show(app_of(ui), VIEW_TREE);
 	return VIEW_DRAW;
 }
@@ -113,9 +113,9 @@ static unsigned choose_program(struct ui *ui)
 	return 0;
 }
 
-static void later(struct ui *ui, ui_change_fn *fn, uint32_t id)
+static void later(struct ui *ui, enum view_id of, ui_change_fn *fn, uint32_t id)
 {
-	asker_later(app_of(ui), fn, id);
+	asker_later(app_of(ui), of, fn, id);
 }
 
 static void found(struct ui *ui, size_t hits, size_t pending)

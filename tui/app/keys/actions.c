@@ -246,7 +246,7 @@ unsigned dispatch_action(struct app *a, enum action r)
 	if (action_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
 		bits = global_action(a, r);
 	/* of another view those rows are good that it shows */
-	a->asker.by_key |=
-		action_info(r)->focus != FOCUS_GLOBAL && bits & (VIEW_REFRESH | VIEW_RESORT);
+	if (action_info(r)->focus != FOCUS_GLOBAL && bits & (VIEW_REFRESH | VIEW_RESORT))
+		asker_by_key(a, a->front.current);
 	return bits;
 }

@@ -70,7 +70,7 @@ static inline struct row *tree_selected(const struct tree *t) /* NULL = no row *
 }
 static inline void tree_change(struct tree *t, ui_change_fn *fn, uint32_t id)
 {
-	t->tv.v.ui->ops->later(t->tv.v.ui, fn, id);
+	t->tv.v.ui->ops->later(t->tv.v.ui, VIEW_TREE, fn, id);
 }
 extern const struct table tree_tables[];
 size_t tree_shows(const struct view *v);
