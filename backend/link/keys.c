@@ -127,12 +127,12 @@ static void start_child(struct watch *w)
 
 static void take(struct watch *w, size_t len)
 {
-	uint8_t *blocks = xmalloc(len);
+	uint8_t *blocks = mmap(NULL, len, PROT_READ, MAP_SHARED | MAP_POPULATE, w->keys.fd, 0);
 
-	if (pread(w->keys.fd, blocks, len, 0) == (ssize_t)len)
-		session_put_key(recorder_writer(&w->keep), w->keep.stream, blocks, len,
-				&w->keep.failed);
-	free(blocks);
+	if (blocks == MAP_FAILED)
+		return;
+	session_put_key(recorder_writer(&w->keep), w->keep.stream, blocks, len, &w->keep.failed);
+	munmap(blocks, len);
 }
 
 /* True: it has ended, one way or the other. */

@@ -27,9 +27,9 @@
 #define SESSION_KEY (1u << 31)
 #define SESSION_KEY_LAST (1u << 30) /* and this one in the last block of each */
 #define SESSION_KEY_RAW_MAX (512u << 20)
-#define SESSION_BLOCK_FULL (1u << 20) /* a block is closed at this size */
-/* no block is larger than this */
-#define SESSION_RAW_MAX (SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64)
+#define SESSION_BLOCK_FULL (1u << 18) /* a block is closed at this size: 2 ms to compress it */
+/* no block is larger than this; older ones were closed at a MiB */
+#define SESSION_RAW_MAX ((1u << 20) + MTW_FRAME_MAX + 64)
 
 struct session_entry { /* one block; of a key frame: resume offset and ticks for the times */
 	uint64_t offset, first_ns, last_ns, stream;
