@@ -131,10 +131,9 @@ void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 	uint64_t done, asked;
 
 	symbols_progress(q->s, &done, &asked);
-	if (done == asked && !symbols_debuginfod(q->s))
+	if (!q->raw || (done == asked && !symbols_debuginfod(q->s)))
 		return;
-	query_now(q);
-	const struct skeleton *s = q->raw->skeleton;
+	const struct skeleton *s = q->raw->skeleton; /* also while a thread answers from it */
 	uint32_t n = skeleton_find(s, leaf);
 	for (; nodes && n != NO_ID && n; nodes--, n = s->parent[n])
 		symbols_shown(q->s, s->location[n]);
