@@ -186,14 +186,14 @@ static bool stands(const struct owners *o, const struct heap *h)
 static bool must_not_wait(const struct owners *o)
 {
 	return !o->heap || o->hurried || !model_paced(o->m) ||
-	       o->of_awaited != model_awaited(o->m) || o->heap->owners->direct != o->direct ||
-	       o->cost_ns < WORKER_LONG_NS;
+	       o->of_awaited != model_awaited(o->m) || o->cost_ns < WORKER_LONG_NS;
 }
 
 /* Names come in thousands. */
 static bool is_due(const struct owners *o, const struct heap *h)
 {
-	return o->of != h || now_ns() - o->made_ns >= NAMES_NS;
+	return o->of != h || o->heap->owners->direct != o->direct ||
+	       now_ns() - o->made_ns >= NAMES_NS;
 }
 
 void owners_hurry(struct owners *o)
