@@ -62,7 +62,7 @@ struct front {
 
 /* Times of the last key, sort, ...: now_ns(). */
 struct timing {
-	uint64_t key_ns, sort_ns, view_ns;
+	uint64_t start_ns, key_ns, sort_ns, view_ns;
 	bool due;      /* refresh without waiting for the next turn */
 	bool unsorted; /* rows were refreshed since they were sorted */
 };

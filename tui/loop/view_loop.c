@@ -3,8 +3,9 @@
  * view_loop.c - the live view's event wiring. Every event comes through one loop:
  *
  *   key        -> action -> handler's bits -> query if asked for -> draw -> flush, at once
- *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
- *                 never for more than a fifth of the time however large the tree is
+ *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second,
+ *                 once a second from a minute after the last key on, and never for more than a
+ *                 fifth of the time however large the tree is (pace.h)
  *   SIGWINCH   -> size, draw
  *   SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is restored
  *
@@ -13,6 +14,7 @@
 #include "app/actions.h"
 #include "app/frame/chrome.h"
 #include "app/keys/keys.h"
+#include "loop/pace.h"
 #include "views/ages.h"
 #include "views/detail/detail.h"
 #include "views/tree/tree.h"
@@ -29,12 +31,10 @@
 #include <unistd.h>
 
 #define MS 1000000ull
-#define REFRESH_NS (250 * MS)
 #define CLOCK_NS (1000 * MS)
 #define SORT_EVERY_NS (2000 * MS)
 #define SORT_AFTER_KEY_NS (3000 * MS)
 #define TIMER_MS 50
-#define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
 /* Nothing on the screen is still being made. */
 static void log_whole(struct app *a)
@@ -209,9 +209,8 @@ static void on_timer(void *arg)
 {
 	struct app *a = arg;
 	uint64_t now = now_ns();
-	uint64_t pause = a->asker.cost_ns * REFRESH_SHARE > REFRESH_NS
-				 ? a->asker.cost_ns * REFRESH_SHARE
-				 : REFRESH_NS;
+	uint64_t touched = a->timing.key_ns ? a->timing.key_ns : a->timing.start_ns;
+	uint64_t pause = pace_pause(now, touched, a->asker.cost_ns);
 	bool sort = now - a->timing.sort_ns >= SORT_EVERY_NS &&
 		    now - a->timing.key_ns >= SORT_AFTER_KEY_NS;
 	/* where nothing moves any more, the last change may have come too soon after a key */
@@ -409,6 +408,7 @@ int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 				 .process_list.sort = PROCESSES_BY_TREE },
 			 .loop = loop,
 			 .first = first_watch(p),
+			 .timing.start_ns = now_ns(),
 			 .options = o,
 			 .on_change = on_change,
 			 .on_answer = on_answer,
