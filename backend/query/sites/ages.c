@@ -21,11 +21,12 @@
 #define BINS (EXACT + 27u * 16u)
 #define STRIDE 8192u /* entries between two running sums */
 #define LONG_NS 5000000u
-#define PACE_COSTS 4 /* so many times what the last pass took until the next */
+#define OLD_NS 5000000000u /* a call tree that others have left is held no longer */
+#define PACE_COSTS 4       /* so many times what the last pass took until the next */
 
 struct aging {
 	/* What passes of a scan, by stack: entries first[k] .. first[k + 1] - 1 are those of k. */
-	uint64_t scan, passing;
+	uint64_t scan, passing, taken_ns;
 	bool filtered;
 	struct skeleton *skeleton; /* held */
 	struct entry {
@@ -128,6 +129,7 @@ static void take_scan(const struct query *q, struct aging *g, const struct cohor
 	forget_scan(g);
 	g->scan = model_cohort_scans(q->m);
 	g->passing = q->passing;
+	g->taken_ns = now_ns();
 	g->filtered = filter_on(q);
 	g->skeleton = skeleton_hold(q->raw->skeleton);
 	uint32_t stacks = g->skeleton->stacks;
@@ -227,7 +229,9 @@ static void age_sites(struct query *q, struct aging *g, const uint32_t *ids, siz
 
 static bool scan_stands(const struct query *q, const struct aging *g)
 {
-	return g->skeleton && g->scan == model_cohort_scans(q->m) &&
+	bool old = g->skeleton != q->raw->skeleton && now_ns() - g->taken_ns >= OLD_NS;
+
+	return g->skeleton && g->scan == model_cohort_scans(q->m) && !old &&
 	       (g->passing == q->passing || (!g->filtered && !filter_on(q)));
 }
 
