@@ -11,29 +11,50 @@ void running_begin(struct running_pen *p, struct running_sums *to, uint32_t most
 	p->to = to;
 	p->at = 0;
 	p->sum = (struct quad){ { 0 } };
-	to->count = 0;
+	to->count = p->words = 0;
 	to->blocks = xmalloc((most / RUNNING_BLOCK + 1ul) * sizeof *to->blocks);
-	to->low = room_take((most + 1ul) * sizeof *to->low);
+	to->bytes = room_take((most / RUNNING_BLOCK + 1ul) * RUNNING_BLOCK * sizeof(struct quad));
+}
+
+static unsigned width_of(uint64_t most)
+{
+	return most >> 32 ? 8 : most >> 16 ? 4 : most >> 8 ? 2 : most > 0;
+}
+
+/* One loop for each width: the snapshot of a million stacks writes eight million numbers. */
+#define WRITE(type)                                                                                \
+	for (uint32_t i = 0; i < count; i++) {                                                     \
+		type n = (type)(list[i].n[k] - list[0].n[k]);                                      \
+		memcpy(to + i * sizeof n, &n, sizeof n);                                           \
+	}
+
+static void write_number(uint8_t *to, const struct quad *list, unsigned k, uint32_t count,
+			 unsigned width)
+{
+	switch (width) {
+	case 0: break;
+	case 1: WRITE(uint8_t); break;
+	case 2: WRITE(uint16_t); break;
+	case 4: WRITE(uint32_t); break;
+	default: WRITE(uint64_t);
+	}
 }
 
 /* The entries since the last whole block. */
 static void write_block(struct running_pen *p, uint32_t first, uint32_t count)
 {
 	struct running_block *b = &p->to->blocks[first / RUNNING_BLOCK];
-	uint32_t(*low)[4] = &p->to->low[first];
-	uint64_t high = 0;
+	uint64_t most[4] = { 0 };
 
-	*b = (struct running_block){ .before = p->list[0] };
+	*b = (struct running_block){ .before = p->list[0], .at = p->words };
 	for (uint32_t i = 0; i < count; i++)
-		for (unsigned k = 0; k < 4; k++) {
-			uint64_t more = p->list[i].n[k] - b->before.n[k];
-			low[i][k] = (uint32_t)more;
-			high |= more;
-		}
-	if (high <= UINT32_MAX)
-		return;
-	b->wide = xmalloc(count * sizeof *b->wide);
-	memcpy(b->wide, p->list, count * sizeof *b->wide);
+		for (unsigned k = 0; k < 4; k++)
+			most[k] |= p->list[i].n[k] - b->before.n[k];
+	for (unsigned k = 0; k < 4; k++) {
+		b->width[k] = (uint8_t)width_of(most[k]);
+		write_number(p->to->bytes + 8ul * p->words, p->list, k, count, b->width[k]);
+		p->words += b->width[k] * RUNNING_BLOCK / 8;
+	}
 }
 
 void running_flush(struct running_pen *p)
@@ -52,8 +73,6 @@ void running_end(struct running_pen *p)
 
 void running_release(struct running_sums *r)
 {
-	for (uint32_t i = 0; r->blocks && i <= r->count / RUNNING_BLOCK; i++)
-		free(r->blocks[i].wide);
 	free(r->blocks);
-	room_give(r->low);
+	room_give(r->bytes);
 }

@@ -3,31 +3,35 @@
  * running.h - running sums of four numbers over a list: entry k has those before k, the last one
  * has all. So the sum of any range is a difference of two entries. Immutable once made; any thread.
  *
- * Kept as 32 bits from the beginning of a block of 64, or as they are where that is too little. All
- * of them are exact modulo 2^64.
+ * Of 64 entries each number is kept as what it has more than the first, in as many bytes as the
+ * largest needs: sums of a few megabytes take two or three bytes each. All of them are exact modulo
+ * 2^64.
  */
 #ifndef HEAP_RUNNING_H
 #define HEAP_RUNNING_H
 
 #include "heap/quad.h"
 
+#include <string.h>
+
 #define RUNNING_BLOCK 64u
 
 struct running_block {
-	struct quad before;
-	struct quad *wide; /* of the block's entries; NULL: they are `before` and what is in low */
+	struct quad before; /* the first entry */
+	uint32_t at;        /* where its bytes begin, in words of 8 */
+	uint8_t width[4];   /* bytes of each of its entries, by number: 0, 1, 2, 4, 8 */
 };
 
 struct running_sums {
 	uint32_t count; /* and one entry more */
 	struct running_block *blocks;
-	uint32_t (*low)[4];
+	uint8_t *bytes; /* of a block: all entries' first numbers, then all second ones, ... */
 };
 
 /* Writes one: what each of the list has, in its order. */
 struct running_pen {
 	struct running_sums *to;
-	uint32_t at;
+	uint32_t at, words; /* entries, and 8 bytes, that are written */
 	struct quad sum, list[RUNNING_BLOCK];
 };
 
@@ -45,15 +49,31 @@ static inline void running_put(struct running_pen *p, struct quad own)
 		running_flush(p);
 }
 
+static inline uint64_t running_more(const uint8_t *at, unsigned width)
+{
+	uint64_t n8;
+	uint32_t n4;
+	uint16_t n2;
+
+	switch (width) {
+	case 0: return 0;
+	case 1: return *at;
+	case 2: return memcpy(&n2, at, 2), n2;
+	case 4: return memcpy(&n4, at, 4), n4;
+	default: return memcpy(&n8, at, 8), n8;
+	}
+}
+
 static inline struct quad running_at(const struct running_sums *r, uint32_t k)
 {
 	const struct running_block *b = &r->blocks[k / RUNNING_BLOCK];
-	const uint32_t *low = r->low[k];
+	const uint8_t *at = r->bytes + 8ul * b->at;
+	uint32_t in = k % RUNNING_BLOCK;
+	struct quad q = b->before;
 
-	if (b->wide)
-		return b->wide[k % RUNNING_BLOCK];
-	return (struct quad){ { b->before.n[0] + low[0], b->before.n[1] + low[1],
-				b->before.n[2] + low[2], b->before.n[3] + low[3] } };
+	for (unsigned i = 0; i < 4; at += RUNNING_BLOCK * b->width[i++])
+		q.n[i] += running_more(at + in * b->width[i], b->width[i]);
+	return q;
 }
 
 /* Of first .. end - 1. */
