@@ -27,6 +27,23 @@ void idmap_copy(struct idmap *to, const struct idmap *from)
 	}
 }
 
+/* The smaller one is added to the other. */
+void idmap_move(struct idmap *to, struct idmap *from)
+{
+	if (to->bytes < from->bytes) {
+		struct idmap less = *to;
+		*to = *from;
+		*from = less;
+	}
+	for (size_t i = 0; i < from->room; i++)
+		for (uint32_t k = 0; from->top[i] && k < IDMAP_LEAF; k++) {
+			uint32_t id = (uint32_t)i * IDMAP_LEAF + k, index = idmap_get(from, id);
+			if (index != UINT32_MAX)
+				idmap_set(to, id, index);
+		}
+	idmap_release(from);
+}
+
 static uint64_t run_of(uint32_t first, uint32_t count, uint32_t index)
 {
 	return 1 | first << 1 | (uint64_t)count << 8 | (uint64_t)index << 16;

@@ -25,6 +25,8 @@ struct idmap {
 };
 
 void idmap_release(struct idmap *m);
+/* Adds all of `from`, whose ids `to` does not have; empties `from`. */
+void idmap_move(struct idmap *to, struct idmap *from);
 /* to: empty. A map that nobody changes may be read by any thread. */
 void idmap_copy(struct idmap *to, const struct idmap *from);
 /* id < IDMAP_LIMIT, which was not set */

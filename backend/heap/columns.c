@@ -12,9 +12,8 @@ void columns_init(struct columns *c)
 {
 	*c = (struct columns){ .sampled_epoch = UINT64_MAX, .rests = true };
 	GROW(c->is_stack, c->stack_room, 1);
-	idmap_set(&c->node_ids, 0, 0);
 	c->skeleton = skeleton_new(NULL, NULL, 0, c->is_stack, NULL);
-	idmap_copy(&c->skeleton->ids, &c->node_ids);
+	idmap_set(&c->skeleton->ids, 0, 0);
 	c->slots = slots_new(0);
 	c->first = xcalloc(1, sizeof *c->first);
 }
@@ -88,8 +87,7 @@ void columns_weigh(struct columns *c, uint32_t slot)
 
 /* Of all slots, by arrival: the stack of each in the new skeleton. moved: where the nodes of the
  * old one are; NULL: where they were. */
-static struct slots *all_slots(const struct columns *c, const struct skeleton *was,
-			       const uint32_t *moved)
+static struct slots *all_slots(struct columns *c, const struct skeleton *was, const uint32_t *moved)
 {
 	struct slots *to = slots_new(columns_slots(c));
 	uint32_t *stack = xmalloc((was->stacks + 1ul) * sizeof *stack), placed = c->slots->count;
@@ -103,7 +101,8 @@ static struct slots *all_slots(const struct columns *c, const struct skeleton *w
 		to->stack[placed + i] = columns_stack(c, c->slots_came[i].node);
 		to->epoch[placed + i] = c->slots_came[i].epoch;
 	}
-	idmap_copy(&to->ids, &c->slot_ids);
+	idmap_copy(&to->ids, &c->slots->ids);
+	idmap_move(&to->ids, &c->slot_ids);
 	free(stack);
 	return to;
 }
@@ -218,7 +217,8 @@ static void grow_skeleton(struct columns *c, uint32_t **moved)
 	struct skeleton *s = skeleton_new(c->skeleton, c->nodes_came, (uint32_t)c->node_count,
 					  c->is_stack, moved);
 
-	idmap_copy(&s->ids, &c->node_ids);
+	idmap_copy(&s->ids, &c->skeleton->ids);
+	idmap_move(&s->ids, &c->node_ids);
 	for (size_t i = 0; i < c->proven_count; i++)
 		set_bit(s->by_pointer_bits, s->node_of[c->proven_came[i]]);
 	c->skeleton = s;
@@ -265,12 +265,6 @@ static void *copy_of(const void *list, size_t bytes)
 	return to;
 }
 
-static void adopt_ids(struct idmap *to, const struct idmap *from)
-{
-	idmap_release(to);
-	idmap_copy(to, from);
-}
-
 /* The first `count` of both have the same ids in the same order. */
 static bool same_ids(const struct idmap *a, const struct idmap *b, uint32_t count)
 {
@@ -294,8 +288,8 @@ static bool begin_alike(const struct columns *a, const struct columns *b)
 		a->skeleton->nodes < b->skeleton->nodes ? a->skeleton->nodes : b->skeleton->nodes;
 	uint32_t slots = a->slots->count < b->slots->count ? a->slots->count : b->slots->count;
 
-	return a->slots == b->slots || (same_ids(&a->node_ids, &b->node_ids, nodes) &&
-					same_ids(&a->slot_ids, &b->slot_ids, slots));
+	return a->slots == b->slots || (same_ids(&a->skeleton->ids, &b->skeleton->ids, nodes) &&
+					same_ids(&a->slots->ids, &b->slots->ids, slots));
 }
 
 bool columns_adopt(struct columns *c, const struct columns *from)
@@ -315,8 +309,6 @@ bool columns_adopt(struct columns *c, const struct columns *from)
 	take_places(c, &to);
 	skeleton_drop(c->skeleton);
 	c->skeleton = skeleton_hold(from->skeleton);
-	adopt_ids(&c->node_ids, &from->node_ids);
-	adopt_ids(&c->slot_ids, &from->slot_ids);
 	GROW(c->is_stack, c->stack_room, nodes / 64 + 1ul);
 	memcpy(c->is_stack, from->is_stack, (nodes / 64 + 1ul) * sizeof *c->is_stack);
 	GROW(c->sampled_bits, c->sampled_room, count / 64 + 1ul);

@@ -56,7 +56,7 @@ struct columns {
 	 * Who sets them gives them away. */
 	struct base base;
 
-	/* the wire's ids of all nodes and slots, and what came since the last columns_settle() */
+	/* What came since the last columns_settle(), and the wire's ids of it: columns_node() */
 	struct idmap node_ids, slot_ids;
 	struct arrival *nodes_came;
 	struct slot_arrival *slots_came;
@@ -106,6 +106,19 @@ void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks);
  * beginning of what came to `from`, nor the other way round.
  */
 bool columns_adopt(struct columns *c, const struct columns *from);
+/* By the wire's id, in the order of arrival; NO_ID: none. */
+static inline uint32_t columns_node(const struct columns *c, uint32_t id)
+{
+	uint32_t number = idmap_get(&c->skeleton->ids, id);
+
+	return number == NO_ID ? idmap_get(&c->node_ids, id) : number;
+}
+static inline uint32_t columns_slot(const struct columns *c, uint32_t id)
+{
+	uint32_t number = idmap_get(&c->slots->ids, id);
+
+	return number == NO_ID ? idmap_get(&c->slot_ids, id) : number;
+}
 /* Its stack. After columns_settle(). */
 static inline uint32_t columns_stack(const struct columns *c, uint32_t node)
 {

@@ -86,14 +86,14 @@ static int take_tick(struct columns *c, const struct heap_event *e)
 
 static int take_node(struct columns *c, const struct heap_event *e, struct err *err)
 {
-	uint32_t parent = idmap_get(&c->node_ids, e->of), location = (uint32_t)e->number;
+	uint32_t parent = columns_node(c, e->of), location = (uint32_t)e->number;
 
 	if (e->id == 0 || e->id >= MTW_NODES_MAX || parent == NO_ID)
 		return err_set(
 			err, 3,
 			"stream: node %u has the parent %u, which was never named; connect again",
 			e->id, e->of);
-	uint32_t number = idmap_get(&c->node_ids, e->id);
+	uint32_t number = columns_node(c, e->id);
 	if (number == NO_ID) {
 		columns_add_node(c, parent, location, e->id, false);
 		return 0;
@@ -122,14 +122,14 @@ static uint32_t node_of_slot(const struct columns *c, uint32_t slot)
 
 static int take_slot(struct columns *c, const struct heap_event *e, struct err *err)
 {
-	uint32_t node = idmap_get(&c->node_ids, e->of);
+	uint32_t node = columns_node(c, e->of);
 
 	if (e->id == 0 || e->id >= MTW_SLOTS_MAX || node == NO_ID)
 		return err_set(
 			err, 3,
 			"stream: slot %u belongs to node %u, which was never named; connect again",
 			e->id, e->of);
-	uint32_t number = idmap_get(&c->slot_ids, e->id);
+	uint32_t number = columns_slot(c, e->id);
 	if (number == NO_ID) {
 		columns_add_slot(c, node, (uint32_t)e->number, e->id);
 		return 0;
@@ -147,7 +147,7 @@ static int take_slot(struct columns *c, const struct heap_event *e, struct err *
 static int take_proven(struct columns *c, const struct heap_event *e, struct err *err)
 {
 	const struct skeleton *s = c->skeleton;
-	uint32_t number = idmap_get(&c->node_ids, e->id);
+	uint32_t number = columns_node(c, e->id);
 
 	if (number == NO_ID || number == 0)
 		return err_set(err, 3,
@@ -165,7 +165,7 @@ static int take_proven(struct columns *c, const struct heap_event *e, struct err
 
 static int take_counts(struct columns *c, const struct heap_event *e, struct err *err)
 {
-	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	uint32_t slot = columns_slot(c, e->id);
 
 	if (slot == NO_ID)
 		return err_set(err, 3,
@@ -193,7 +193,7 @@ static int take_counts(struct columns *c, const struct heap_event *e, struct err
 static int take_weighed(struct columns *c, const struct heap_event *e, struct err *err)
 {
 	static const struct tally nothing;
-	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	uint32_t slot = columns_slot(c, e->id);
 	uint64_t bit = 1ull << slot % 64;
 
 	if (slot == NO_ID)
@@ -211,7 +211,7 @@ static int take_weighed(struct columns *c, const struct heap_event *e, struct er
 
 static int take_cell(const struct columns *c, const struct heap_event *e, struct err *err)
 {
-	return idmap_get(&c->slot_ids, e->id) != NO_ID
+	return columns_slot(c, e->id) != NO_ID
 		       ? 0
 		       : err_set(err, 3,
 				 "stream: %s %u names slot %u, which was never named; connect "
@@ -221,7 +221,7 @@ static int take_cell(const struct columns *c, const struct heap_event *e, struct
 
 static int take_peak_cell(struct columns *c, const struct heap_event *e, struct err *err)
 {
-	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	uint32_t slot = columns_slot(c, e->id);
 
 	if (slot == NO_ID)
 		return err_set(err, 3,
@@ -246,7 +246,7 @@ static int take_peak(struct columns *c, const struct heap_event *e, struct err *
 		return err_set(err, 3,
 			       "stream: the counters at the peak are not its totals; connect "
 			       "again");
-	while (idmap_get(&c->slot_ids, id) != shrunk)
+	while (columns_slot(c, id) != shrunk)
 		id++;
 	return err_set(err, 3, "stream: the counters of slot %u at the peak shrink; connect again",
 		       id);
@@ -254,7 +254,7 @@ static int take_peak(struct columns *c, const struct heap_event *e, struct err *
 
 static int take_rate(struct columns *c, const struct heap_event *e)
 {
-	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	uint32_t slot = columns_slot(c, e->id);
 	struct rate change = rate_of(&e->t);
 
 	if (slot != NO_ID)
@@ -303,10 +303,10 @@ FETCHES fetch(const struct columns *c, const struct heap_event *e, unsigned step
 	if (e->type != HEAP_COUNTS)
 		return;
 	if (step == 0) {
-		idmap_expect(&c->slot_ids, e->id);
+		idmap_expect(&c->slots->ids, e->id);
 		return;
 	}
-	uint32_t slot = idmap_get(&c->slot_ids, e->id);
+	uint32_t slot = columns_slot(c, e->id);
 	if (step == 1)
 		columns_expect(c, slot);
 	else if (slot < c->slots->count)

@@ -84,7 +84,7 @@ static inline void made_sample_cells(struct session *x)
 	struct event e = { .type = MTW_SAMPLE_LIVE };
 
 	e.u.mark_live.mark = x->samples.serial;
-	for (uint32_t id = 1; id < model_columns(x->m)->slot_ids.end; id++) {
+	for (uint32_t id = 1; id < model_columns(x->m)->slots->ids.end; id++) {
 		struct live is = made_live_of(x->m, id);
 		if (!made_has_slot(x->m, id))
 			continue;

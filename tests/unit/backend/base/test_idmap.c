@@ -41,6 +41,26 @@ TEST(ids_in_any_order)
 	}
 }
 
+/* What came since goes to what was there, whichever is larger. */
+TEST(two_maps_become_one)
+{
+	for (seed = 1; seed <= 100; seed++) {
+		uint64_t round = seed;
+		struct idmap list[2] = { { 0 }, { 0 } };
+		uint32_t share = below(4), index = 0;
+		memset(plain, 0, sizeof plain);
+		for (uint32_t id = below(200); id < IDS; id += 1 + !below(9) * below(500)) {
+			idmap_set(&list[below(3) < share], id, index);
+			plain[id] = ++index;
+		}
+		idmap_move(&list[0], &list[1]);
+		same(&list[0]);
+		CHECK_EQ(list[1].end + list[1].bytes, 0);
+		idmap_release(&list[0]);
+		seed = round;
+	}
+}
+
 TEST(ids_in_their_order_cost_little)
 {
 	struct idmap m = { 0 };

@@ -98,7 +98,7 @@ static uint32_t slot_of(const struct model *m, uint32_t node)
 {
 	const struct columns *c = model_columns(m);
 
-	for (uint32_t id = 0; id < c->slot_ids.end; id++) {
+	for (uint32_t id = 0; id < c->slots->ids.end; id++) {
 		uint32_t stack = slots_stack(c->slots, id);
 		if (stack != NO_ID && c->skeleton->id[c->skeleton->node_of_stack[stack]] == node)
 			return id;
