@@ -60,6 +60,9 @@ struct heap_owners {
 struct heap {
 	atomic_uint users;
 	uint64_t interval; /* of the changes; what it means is the maker's */
+	/* of all slots together, also what was born and gone since another instant; 0: of none */
+	uint64_t since_of;
+	struct change since;
 	struct skeleton *skeleton;
 	struct slots *slots; /* NULL: its amounts are by stack alone (a union, a part) */
 	struct sums *sums;

@@ -79,6 +79,8 @@ static struct heap *same_amounts(const struct heap *h)
 
 	atomic_init(&to->users, 1);
 	to->interval = h->interval;
+	to->since_of = h->since_of;
+	to->since = h->since;
 	to->skeleton = skeleton_hold(h->skeleton);
 	to->slots = h->slots ? slots_hold(h->slots) : NULL;
 	to->sums = h->sums;

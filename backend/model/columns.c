@@ -45,6 +45,7 @@ void maker_release(struct model *m)
 	heap_batch_release(&s->coming);
 	mark_chain_drop(&s->from);
 	mark_chain_drop(&s->until);
+	mark_chain_drop(&s->since);
 	columns_release(&s->columns);
 }
 
@@ -81,6 +82,21 @@ static void take_given(struct maker *s)
 		s->failed = columns_take(&s->columns, &s->given, &s->err) != 0;
 }
 
+/* Takes the chain. */
+static void count_since(struct heap *h, const struct columns *c, struct mark_chain *x)
+{
+	struct live *held = mark_chain_live(x, c->slots);
+
+	for (uint32_t a = 0; a < c->slots->count; a++) {
+		struct tally t = columns_now(c, a);
+		struct live was = held[a], is = live_of(&t);
+		struct change one = change_between(was.blocks, was.bytes, is.blocks, is.bytes);
+		change_add(&h->since, &one);
+	}
+	free(held);
+	mark_chain_drop(x);
+}
+
 /* Any thread. */
 static void make(void *arg)
 {
@@ -99,6 +115,9 @@ static void make(void *arg)
 	}
 	s->made = heap_new(c, s->changes ? &c->base : NULL);
 	s->made->interval = s->given_interval;
+	if (s->since.count)
+		count_since(s->made, c, &s->since);
+	s->made->since_of = s->given_since;
 }
 
 /* Without a snapshot: it may be the midst of a tick. Any thread. */
@@ -217,6 +236,10 @@ static void ask_for_heap(struct model *m)
 
 	s->given_ticks = m->ticks;
 	s->given_complete = m->complete;
+	s->given_since = model_mark_says(m, s->since_of) ? s->since_of : 0;
+	mark_chain_drop(&s->since);
+	if ((s->since_of = s->given_since))
+		s->since = mark_chain(m, s->since_of);
 	if (s->based && s->given_interval == m->interval.generation)
 		return;
 	s->based = s->rebase = true;
@@ -266,6 +289,11 @@ uint64_t model_awaited(const struct model *m)
 	return m->maker->awaited;
 }
 
+void model_count_since(struct model *m, uint32_t mark)
+{
+	m->maker->since_of = mark;
+}
+
 const struct columns *model_columns(const struct model *of)
 {
 	struct model *m = (struct model *)of; /* what waits does not change what it says */
@@ -274,30 +302,6 @@ const struct columns *model_columns(const struct model *of)
 	columns_settle(&m->maker->columns);
 	columns_rest(&m->maker->columns);
 	return &m->maker->columns;
-}
-
-bool model_since(const struct model *of, const struct live *held, uint32_t count,
-		 struct change *sum)
-{
-	struct model *m = (struct model *)of;
-	struct columns *c = &m->maker->columns;
-
-	if (worker_busy(m->maker->worker))
-		return false;
-	if (m->maker->worker)
-		take_made(m);
-	else
-		take_in_line(m);
-	columns_rest(c);
-	*sum = (struct change){ 0 };
-	for (uint32_t a = 0; a < columns_slots(c); a++) {
-		struct live was = a < count ? held[a] : (struct live){ 0 };
-		struct tally now = columns_now(c, a);
-		struct live is = live_of(&now);
-		struct change x = change_between(was.blocks, was.bytes, is.blocks, is.bytes);
-		change_add(sum, &x);
-	}
-	return true;
 }
 
 const struct columns *model_ranked(const struct model *of, const uint32_t *rank, uint32_t ranks)
@@ -345,7 +349,8 @@ static bool stands(const struct model *m)
 {
 	const struct maker *s = m->maker;
 
-	return s->heap && s->ticks == m->ticks && s->heap->interval == m->interval.generation;
+	return s->heap && s->ticks == m->ticks && s->heap->interval == m->interval.generation &&
+	       (!s->since_of || s->heap->since_of == s->since_of);
 }
 
 bool model_behind(const struct model *m)

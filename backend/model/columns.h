@@ -30,11 +30,6 @@ const struct columns *model_ranked(const struct model *m, const uint32_t *rank, 
 struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark);
 /* The same by order of arrival. */
 struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark);
-/* What was born and gone since slots held this, by order of arrival; those past `count` held
- * nothing. As of the last tick that a worker took; false: it is at work. */
-bool model_since(const struct model *m, const struct live *held, uint32_t count,
-		 struct change *sum);
-
 /* For the model. */
 
 void maker_init(struct model *m);

@@ -204,6 +204,9 @@ static inline bool model_diffing(const struct model *m)
 {
 	return model_base(m) || model_until(m);
 }
+/* Snapshots say what was born and gone since this mark, too, of all slots together (`since` in
+ * heap/heap.h); 0, or a mark that does not say: no more. */
+void model_count_since(struct model *m, uint32_t mark);
 /* is live known by slot at this mark? 0 = start */
 bool model_mark_says(const struct model *m, uint32_t id);
 /* The newest mark up to which live is known by slot at all marks that keep it. */

@@ -35,6 +35,8 @@ struct maker {
 	struct heap *heap, *made;      /* made: by the worker, while it works */
 	struct mark_chain from, until; /* rebase: the worker takes them */
 	bool rebase, changes;
+	uint32_t since_of, given_since; /* model_count_since() */
+	struct mark_chain since;
 	/* that the heap is of; given_: the one that is being made; interval: by its generation */
 	uint64_t ticks, given_ticks, resets, given_interval;
 	uint64_t awaited; /* model_awaited() */

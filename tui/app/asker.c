@@ -167,6 +167,7 @@ static void begin(struct app *a)
 	refresh(v, resort);
 	refresh(a->page, resort);
 	k->asked = wanted(a);
+	model_count_since(a->ui.shown.model, 0); /* unless this view wants it */
 	if (v->ops->ask)
 		v->ops->ask(v, resort);
 	if (resort)

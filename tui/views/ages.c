@@ -53,7 +53,8 @@ bool ages_make(struct ages *g, struct query *q, bool sites, size_t rows, list_id
 	for (size_t i = 0; i < k->count; i++)
 		k->ids[i] = (uint32_t)id(arg, k->first + i);
 	query_ages(q, sites, k->ids, k->count, k->of);
-	bool others = g->wanted == AGES_OF_ALL && query_ages_version(q) != g->version;
+	/* of a part, each order brings other rows into it */
+	bool others = g->wanted == AGES_OF_ALL && !k->part && query_ages_version(q) != g->version;
 	g->version = query_ages_version(q);
 	return others;
 }

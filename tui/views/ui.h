@@ -69,8 +69,8 @@ struct ui_ops {
 	unsigned (*show_detail)(struct ui *ui, uint32_t leaf, bool inclusive, uint32_t stacks);
 	unsigned (*choose_program)(struct ui *ui);               /* outside the tree */
 	unsigned (*expect)(struct ui *ui, const struct site *s); /* toggles */
-	/* Changes what the query answers to this view, before its next answer: at once unless one is
-	 * made. */
+	/* Changes what the query answers to this view, before its next answer: at once unless one
+	 * is made. */
 	void (*later)(struct ui *ui, enum view_id of, ui_change_fn *fn, uint32_t id);
 	void (*found)(struct ui *ui, size_t hits, size_t pending); /* what a search waits for */
 };

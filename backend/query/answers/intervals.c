@@ -124,7 +124,8 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, struct inter
 					 &w, &r->site.grew);
 		r->site.intervals = (uint32_t)count;
 	}
-	qsort(rows->list, rows->count, sizeof *rows->list, grew_first);
+	if (rows->count)
+		qsort(rows->list, rows->count, sizeof *rows->list, grew_first);
 	site_figures_share(&rows->figures, t->at_samples.figures);
 	return rows->count;
 }

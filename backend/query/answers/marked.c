@@ -3,12 +3,10 @@
  * marked.c - what was born and gone between successive marks.
  *
  * The interval between two marks never changes, so one walk over the cells of all marks counts
- * each interval once, and goes on where it ended when a mark is set. What every slot held at the
- * newest mark stays with it: from there to now is one step per slot.
+ * each interval once, and goes on where it ended when a mark is set.
  */
 #include "query/answers/marked.h"
 
-#include "model/columns.h"
 #include "model/interval.h"
 
 #include <stdlib.h>
@@ -20,9 +18,6 @@ struct marked {
 	size_t room;
 	uint32_t count; /* marks below it are in the list */
 	uint32_t slots; /* of the snapshot that was walked over last */
-	/* since the newest mark, as it was last counted; since_of: the count then, 0 = never */
-	struct change since;
-	uint32_t since_of;
 };
 
 static void add(struct change *sum, struct live was, struct live is)
@@ -76,15 +71,10 @@ uint32_t query_marks(struct query *q, const struct change **list)
 	return k->count;
 }
 
-bool query_since_marks(struct query *q, struct change *sum)
+bool query_since_mark(struct query *q, uint32_t mark, struct change *sum)
 {
 	query_mine(q);
-	struct marked *k = q->marked;
-
-	if (!k || k->count != model_mark_limit(q->m) || k->chain != model_marks_chain(q->m))
-		return false;
-	if (model_since(q->m, k->walk.held, k->walk.slots, &k->since))
-		k->since_of = k->count;
-	*sum = k->since;
-	return k->since_of == k->count;
+	query_now(q);
+	*sum = q->raw->since;
+	return q->raw->since_of == mark;
 }

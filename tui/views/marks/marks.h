@@ -27,9 +27,7 @@ struct marks {
 	size_t count, room, next_count, next_room;
 	uint32_t a, b;       /* ids of the compared marks, a before b */
 	bool picked, pick_b; /* the user picked; the next pick is B */
-	/* the last row's change: when counted, of which instant (watch_instant()), at what cost */
-	uint64_t counted_ns, counted_at, count_cost_ns;
-	uint32_t asked; /* the mark in the open question */
+	uint32_t asked;      /* the mark in the open question */
 
 	struct list lower;
 	struct intervals_kept changes, made; /* made: of the answer under way */

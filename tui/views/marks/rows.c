@@ -3,44 +3,27 @@
  * rows.c - the rows of Marks: the program's start, its marks, and now.
  *
  * BORN, GONE and NET of a row count from the row above it. For two marks they never change, and the
- * query counts them once; those of `now` are summed at each answer, and less often where that takes
- * long.
+ * query counts them once; those of `now` come with the snapshot.
  */
 #include "views/marks/marks.h"
 
 #include <stdlib.h>
 
-#define COUNT_SHARE 20 /* counting that took t is followed by at least 20 t without */
-
-static void count_to_now(struct marks *m, struct mark_row *to)
-{
-	uint64_t begin = now_ns();
-
-	if (query_since_marks(m->v.ui->shown.query, &to->amounts.change))
-		to->amounts.changed = KNOWN;
-	m->counted_ns = now_ns();
-	m->counted_at = watch_instant(m->v.ui->shown.watch);
-	m->count_cost_ns = m->counted_ns - begin;
-}
-
-/* It visits all slots, so it may use at most a twentieth of the time. */
-static bool due(const struct marks *m)
-{
-	return m->counted_at != watch_instant(m->v.ui->shown.watch) ||
-	       now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
-}
-
-/* Since the row above, which is of a mark that keeps its live amounts. */
+/* Since the row above, which is of a mark that keeps its live amounts. The snapshot may not say it
+ * yet: then it stays as it was. */
 static void take_now(struct marks *m, struct mark_row *now, const struct mark_row *above)
 {
 	const struct mark_row *was = m->count ? &m->rows[m->count - 1] : NULL;
+	struct amounts *a = &now->amounts;
 
-	if (was && was->amounts.changed == KNOWN && was->before == above->id && !due(m)) {
-		now->amounts.change = was->amounts.change;
-		now->amounts.changed = KNOWN;
-		m->v.ui->moved = true; /* counts again when due */
+	if (query_since_mark(m->v.ui->shown.query, above->id, &a->change)) {
+		a->changed = KNOWN;
 	} else {
-		count_to_now(m, now);
+		m->v.ui->moved = true;
+		if (was && was->before == above->id) {
+			a->change = was->amounts.change;
+			a->changed = was->amounts.changed;
+		}
 	}
 }
 
@@ -131,4 +114,6 @@ void marks_rows_ask(struct marks *m)
 				 .amounts = { .sum = f->totals.sum,
 					      .sampled = model_estimate(model) } };
 	add_row(m, &row);
+	const struct mark_row *newest = &m->next[m->next_count - 2];
+	model_count_since(model, newest->by_slot ? newest->id : 0);
 }
