@@ -39,6 +39,7 @@ int recorder_record(struct recorder *k, const char *path, bool whole, const char
 	k->writer = session_create(path, 0, err);
 	if (!k->writer)
 		return -1;
+	session_is_live(k->writer);
 	if (whole)
 		session_keep_whole(k->writer);
 	k->path = xstrdup(path);
@@ -63,6 +64,7 @@ void recorder_spool(struct recorder *k, const char *program, unsigned pid, unsig
 	k->writer = spool_create(program, pid, keep, path, sizeof path, &k->failed);
 	if (!k->writer)
 		return;
+	session_is_live(k->writer);
 	k->path = xstrdup(path);
 	put_meta(k, target);
 }

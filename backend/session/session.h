@@ -120,7 +120,9 @@ typedef int session_rewrite(struct session_thinning *job);
 int session_thin(struct session_writer *w, session_rewrite *rewrite, struct err *err);
 bool session_thins(const struct session_writer *w); /* one is under way */
 void session_keep_whole(struct session_writer *w);  /* it is never thinned */
-void session_thin_stop(struct session_writer *w);   /* before the writer ends */
+/* Its frames are written as they come: a killed writer loses a second at most. */
+void session_is_live(struct session_writer *w);
+void session_thin_stop(struct session_writer *w); /* before the writer ends */
 /* If the file was thinned since *times, and the stream has ticks: their count, and which of them
  * are still there, up to the last that was read then. */
 size_t session_thinned(const struct session_writer *w, uint32_t stream, unsigned *times,

@@ -2,11 +2,11 @@
  *
  * write.c - the session file's writer. Main thread only.
  *
- * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or
- * full, in one write: a killed recorder loses a second at most. The file changes before its end in
- * two cases only: a block that a full disk cut short is truncated away, and the first block of
- * another stream than 0 raises the version in the head. A thinner one may take its place
- * (session/thin.c).
+ * Frames gather in memory, by stream, and leave as one compressed block when it is full, or, of a
+ * live session, a second old, in one write: a killed recorder loses a second at most. The file
+ * changes before its end in two cases only: a block that a full disk cut short is truncated away,
+ * and the first block of another stream than 0 raises the version in the head. A thinner one may
+ * take its place (session/thin.c).
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
@@ -214,6 +214,11 @@ static int create_file(const char *path, struct err *err)
 		return err_set(err, 125, SESSION_BUSY, path);
 	return err_set(err, 125, "%s: cannot be written: %s; choose another place", path,
 		       strerror(-rc));
+}
+
+void session_is_live(struct session_writer *w)
+{
+	w->live = true;
 }
 
 struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err)
@@ -435,7 +440,7 @@ int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, u
 	}
 	session_raw_frame(&s->raw, type, payload, len);
 	session_note(&w->ticks[s->ticks], time_ns, type, payload, len);
-	if (s->raw.len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS ||
+	if (s->raw.len >= SESSION_BLOCK_FULL || (w->live && now_ns() - s->opened_at >= BLOCK_NS) ||
 	    (is_whole(type, payload, len) && ends_block(s, time_ns)))
 		return flush_stream(w, s, err);
 	return 0;

@@ -41,6 +41,7 @@ struct session_writer {
 	int fd;
 	char *path;         /* owned */
 	uint64_t max_bytes; /* 0 = unbounded */
+	bool live;          /* session_is_live() */
 	uint64_t written;
 	struct stream **streams; /* in no order; those with an open block, and some more */
 	size_t stream_count, stream_room;
