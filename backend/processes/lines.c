@@ -217,29 +217,6 @@ static bool was_held(const struct line *l, bool running, uint64_t time_ns)
 	       (!running || line_ran_at(l, time_ns));
 }
 
-void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
-		 void *arg, struct processes_sum *sum)
-{
-	bool running = any_runs(p);
-	uint32_t *oldest = running ? oldest_of_forks(p, NOW) : NULL;
-
-	*sum = p->dropped;
-	for (size_t i = 0; i < p->count; i++) {
-		const struct line *l = p->lines[i];
-		if (!l || (counts && !counts(arg, l)))
-			continue;
-		add_sum(l, sum);
-		if (is_held(l, running))
-			add_own(l, sharing(p, l, oldest), sum);
-	}
-	free(oldest);
-}
-
-void processes_total(const struct processes *p, struct processes_sum *sum)
-{
-	lines_total(p, NULL, NULL, sum);
-}
-
 static void find_shares(const struct processes *p, uint64_t time_ns, struct line_share *shares)
 {
 	bool running = any_runs(p);
@@ -252,6 +229,29 @@ static void find_shares(const struct processes *p, uint64_t time_ns, struct line
 		shares[id] = (struct line_share){ held, at ? at->p.id : 0 };
 	}
 	free(oldest);
+}
+
+void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
+		 void *arg, struct processes_sum *sum)
+{
+	struct line_share *shares = xcalloc(p->count + 1, sizeof *shares);
+
+	find_shares(p, NOW, shares);
+	*sum = p->dropped;
+	for (uint32_t id = 1; id <= p->count; id++) {
+		const struct line *l = lines_at(p, id);
+		if (!l || (counts && !counts(arg, l)))
+			continue;
+		add_sum(l, sum);
+		if (shares[id].held)
+			add_own(l, lines_at(p, shares[id].with), sum);
+	}
+	free(shares);
+}
+
+void processes_total(const struct processes *p, struct processes_sum *sum)
+{
+	lines_total(p, NULL, NULL, sum);
 }
 
 void lines_shares(const struct processes *p, struct line_share *shares)
