@@ -3,6 +3,8 @@
 
 #include "link/when.h"
 
+#include <string.h>
+
 enum { USAGE = 2, UNREACHED = 3 };
 
 static int travel(struct watch *w, const char *when, uint64_t to, struct err *err)
@@ -34,4 +36,19 @@ int goto_instant(struct watch *w, const char *when, struct err *err)
 	if (mark <= 0 && !when_lies_in(now, when, to, err))
 		return -1;
 	return mark > 0 || to < now ? travel(w, when, to, err) : 0;
+}
+
+int goto_end(struct watch *w, const char *word, unsigned end, struct err *err)
+{
+	const struct model *m = watch_now(w);
+	uint64_t now = model_time(m), shown = watch_instant(w), to;
+
+	if (!strcmp(word, "start") || !strcmp(word, "now") || model_mark_find(m, word) > 0 ||
+	    !when_read(m, now, word, &to))
+		return 0;
+	if (!when_lies_in(now, word, to, err) || (to < now && travel(w, word, to, err)))
+		return -1;
+	int rc = model_pin(watch_model(w), end, watch_model(w), word, err) == NO_ID ? -1 : 0;
+	watch_return(w);
+	return rc || (shown && travel(w, word, shown, err)) ? -1 : 0;
 }

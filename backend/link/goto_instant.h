@@ -14,4 +14,12 @@
  */
 int goto_instant(struct watch *w, const char *when, struct err *err);
 
+/*
+ * The end of an interval that the word names, when that is an instant and no mark: what was live
+ * then is kept as model_end_find() of watch_model(), which shows the same instant as before. end:
+ * 0 or 1, for two at a time. 0, also for a mark and for a word that names nothing; -1 and *err: it
+ * lies outside of the session, or the session is not kept in a file.
+ */
+int goto_end(struct watch *w, const char *word, unsigned end, struct err *err);
+
 #endif

@@ -379,14 +379,15 @@ int tool_tree(struct tool_call *c, struct err *err)
 }
 
 /* The argument's mark, NULL = not given. "start" and "now" are 0. */
-static int mark_of(const struct tool_call *c, const char *name, uint32_t *id, struct err *err)
+static int end_of(const struct tool_call *c, const char *name, unsigned end, uint32_t *id,
+		  struct err *err)
 {
 	const char *word = NULL;
 
 	*id = 0;
 	if (tool_text(c, name, &word, err))
 		return -1;
-	return word ? between_mark(watch_model(c->watch), word, id, err) : 0;
+	return word ? between_end(c->watch, word, end, id, err) : 0;
 }
 
 static int64_t net(const struct site *s)
@@ -440,8 +441,8 @@ int tool_diff(struct tool_call *c, struct err *err)
 	struct tool_view v;
 	size_t limit;
 
-	if (limit_of(c, &limit, err) || mark_of(c, "from", &from, err) ||
-	    mark_of(c, "to", &to, err))
+	if (limit_of(c, &limit, err) || end_of(c, "from", 0, &from, err) ||
+	    end_of(c, "to", 1, &to, err))
 		return -1;
 	if (model_set_interval(watch_model(c->watch), from, to))
 		return err_set(err, 2,
@@ -498,10 +499,10 @@ int tool_report(struct tool_call *c, struct err *err)
 	struct tool_view v;
 
 	if (tool_text(c, "format", &format, err) || tool_text(c, "between", &between, err) ||
-	    mark_of(c, "since", &o.from, err))
+	    end_of(c, "since", 0, &o.from, err))
 		return -1;
-	if (between &&
-	    (between_parse(between, &b, err) || between_find(watch_model(c->watch), &b, &o, err)))
+	if (between && (between_parse(between, &b, err) || between_go(c->watch, &b, err) ||
+			between_find(watch_model(c->watch), &b, &o, err)))
 		return -1;
 	const struct report_format *f = formats_by_name(format);
 	if (!f)

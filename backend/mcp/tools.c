@@ -28,7 +28,7 @@
 #define TEXTS(name, text)                                                                          \
 	"\"" name "\":{\"anyOf\":[{\"type\":\"string\"},{" LIST "}],\"description\":\"" text "\"}"
 #define SITE TEXT("site", "its function, as call_sites names it")
-#define BETWEEN TEXT("between", "adds what changed between marks A..B, or in a window")
+#define BETWEEN TEXT("between", "adds what changed between instants A..B, or in a window")
 #define PID "\"pid\":{\"type\":\"integer\",\"minimum\":1}"
 #define COMPARED                                                                                   \
 	TEXTS("a", "FILE.mtop, FILE.mtop@MARK, FILE.mtop@peak, FILE.mtop@0:12:09 or a target; "    \
@@ -94,10 +94,9 @@ static const struct tool tools[] = {
 	  true, false, false, tool_tree },
 	{ "diff_marks", "Difference between two marks",
 	  "What was born and what has gone between two marks, by call site.",
-	  "{\"from\":{\"type\":\"string\",\"description\":\"a mark's name or number (m1); start "
-	  "(the default)\"},"
-	  "\"to\":{\"type\":\"string\",\"description\":\"a mark's name or number; now (the "
-	  "default)\"}," LIMIT "}",
+	  "{\"from\":{\"type\":\"string\",\"description\":\"a mark's name or number (m1), or an "
+	  "instant of a session file (0:12:09); start (the default)\"},"
+	  "\"to\":{\"type\":\"string\",\"description\":\"likewise; now (the default)\"}," LIMIT "}",
 	  true, false, false, tool_diff },
 	{ "set_mark", "Set a mark",
 	  "Sets a mark in a running process, to compare with later; answers its number and name.",

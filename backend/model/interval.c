@@ -13,8 +13,10 @@
 
 bool model_mark_says(const struct model *m, uint32_t mark)
 {
-	if (!mark)
-		return true;
+	const struct mark *pinned = interval_pinned(&m->interval, mark);
+
+	if (!mark || pinned)
+		return !mark || pinned->known;
 	return mark < m->marks.limit && mark_in_chain(&m->marks.list[mark]) &&
 	       mark <= model_marks_whole(m);
 }
@@ -102,11 +104,16 @@ void mark_walk_end(struct mark_walk *w)
 
 struct mark_chain mark_chain(const struct model *m, uint32_t mark)
 {
+	const struct mark *pinned = interval_pinned(&m->interval, mark);
 	struct mark_chain x = { 0 };
 
 	if (!model_mark_says(m, mark))
 		return x;
-	x.list = xcalloc(mark + 1ul, sizeof *x.list);
+	x.list = xcalloc(pinned ? 1 : mark + 1ul, sizeof *x.list);
+	if (pinned) {
+		x.list[x.count++] = (struct chained){ cells_hold(&pinned->cells), UINT64_MAX };
+		return x;
+	}
 	for (uint32_t id = 1; id <= mark; id++) {
 		const struct mark *k = &m->marks.list[id];
 		if (mark_in_chain(k))
@@ -152,6 +159,10 @@ struct live *model_held_at(const struct model *m, const struct slots *s, uint32_
 void interval_clear(struct interval *x)
 {
 	x->base = x->until = 0;
+	for (unsigned i = 0; i < PINNED_COUNT; i++) {
+		cells_drop(&x->pinned[i].cells);
+		x->pinned[i].known = false;
+	}
 }
 
 static int take(struct model *m, uint32_t from, uint32_t to)

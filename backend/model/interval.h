@@ -7,7 +7,16 @@
 
 #include "model/model.h"
 
+/*
+ * Ends of the interval that no mark is at: instants that a user named (model_pin()), of which the
+ * cells have all that was live. Their numbers follow those of the marks. They belong to the object,
+ * whatever instant it shows.
+ */
+#define PINNED_FIRST MTW_MARKS_MAX
+#define PINNED_COUNT 2u
+
 struct interval {
+	struct mark pinned[PINNED_COUNT];
 	uint32_t base, until;               /* changes are counted between these; until 0 = now */
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 	bool of_sessions;                   /* model_set_of_sessions() */
@@ -45,6 +54,13 @@ void mark_chain_drop(struct mark_chain *x);
 void interval_resume(struct model *m);
 void interval_unsettle(struct model *m, uint32_t mark);
 void interval_without(struct model *m, uint32_t mark);
-void interval_clear(struct interval *x);
+void interval_clear(struct interval *x); /* pinned ones, too */
+/* NULL: it is none */
+static inline const struct mark *interval_pinned(const struct interval *x, uint32_t id)
+{
+	return id >= PINNED_FIRST && id - PINNED_FIRST < PINNED_COUNT
+		       ? &x->pinned[id - PINNED_FIRST]
+		       : NULL;
+}
 
 #endif

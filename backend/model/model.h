@@ -191,6 +191,14 @@ bool model_thread_rate(const struct model *m, uint32_t i, struct rate *rate);
  * totals. When a mark goes, the interval is start to now again.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
+/*
+ * An end of an interval (0 or 1: two at a time) where no mark is: what is live in `then`, `m`
+ * itself or one of another instant. Its number, which is no mark's, until the end's next one; NO_ID
+ * and *err. model_end_find(): of a mark, or of such an end by its name; NO_ID = none.
+ */
+uint32_t model_pin(struct model *m, unsigned end, const struct model *then, const char *name,
+		   struct err *err);
+uint32_t model_end_find(const struct model *m, const char *word);
 uint64_t model_intervals(const struct model *m); /* moves when another interval takes effect */
 /*
  * The session is a diff of two (diff/session.h): the interval is from A to B. What was born or gone

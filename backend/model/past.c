@@ -225,10 +225,11 @@ static uint64_t past_both(uint64_t a, uint64_t b)
 	return (a > b ? a : b) + 1;
 }
 
-/* Keeps what belongs to the object and not to its contents: who hears of notices, and the counters
- * that make readers look again. */
+/* Keeps what belongs to the object and not to its contents: who hears of notices, the ends
+ * that were pinned, and the counters that make readers look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
+	memcpy(m->interval.pinned, was->interval.pinned, sizeof m->interval.pinned);
 	m->on_notice = was->on_notice;
 	m->notice_arg = was->notice_arg;
 	m->resets = was->resets + !same;
@@ -256,4 +257,48 @@ void model_swap(struct model *a, struct model *b)
 	b->maker->paced = paced[1];
 	free(other);
 	free(was);
+}
+
+uint32_t model_pin(struct model *m, unsigned end, const struct model *then, const char *name,
+		   struct err *err)
+{
+	const struct columns *c = model_columns(then);
+	struct mark *k = &m->interval.pinned[end];
+	uint32_t *ids = slots_ids(c->slots);
+	struct quota own = { 0 };
+	int rc = 0;
+
+	cells_drop(&k->cells);
+	*k = (struct mark){
+		.id = PINNED_FIRST + end,
+		.known = true,
+		.live_known = true,
+		.epoch = then->estimated ? UINT32_MAX : 0, /* model_mark_estimate() */
+		.time_ns = then->time_ns,
+		.rss_bytes = then->figures.rss,
+		.totals = then->totals.sum,
+	};
+	snprintf(k->name, sizeof k->name, "%s", name);
+	for (uint32_t a = 0; a < c->slots->count && !rc; a++) {
+		struct tally now = columns_now(c, a);
+		struct live live = live_of(&now);
+		if (live.blocks | live.bytes)
+			rc = cells_add(&own, &k->cells,
+				       (struct mark_cell){ ids[a], live.blocks, live.bytes }, err);
+	}
+	cells_finish(&own, &k->cells);
+	free(ids);
+	if (m->interval.base == k->id || m->interval.until == k->id)
+		m->interval.generation++;
+	return rc ? NO_ID : k->id;
+}
+
+uint32_t model_end_find(const struct model *m, const char *word)
+{
+	int mark = model_mark_find(m, word);
+
+	for (unsigned i = 0; i < PINNED_COUNT && mark < 0; i++)
+		if (m->interval.pinned[i].known && !strcmp(m->interval.pinned[i].name, word))
+			return PINNED_FIRST + i;
+	return mark < 0 ? NO_ID : (uint32_t)mark;
 }

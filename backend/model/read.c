@@ -328,7 +328,10 @@ uint32_t model_mark_limit(const struct model *m)
 const struct mark *model_mark(const struct model *m, uint32_t id)
 {
 	static const struct mark none;
+	const struct mark *pinned = interval_pinned(&m->interval, id);
 
+	if (pinned)
+		return pinned;
 	if (id < m->marks.limit)
 		return &m->marks.list[id];
 	return id < model_mark_limit(m) ? &none : NULL;

@@ -5,6 +5,8 @@
  */
 #include "report/between.h"
 
+#include "link/goto_instant.h"
+
 #include <memtop/memtop.h>
 #include <string.h>
 
@@ -25,16 +27,25 @@ int between_parse(const char *text, struct between *b, struct err *err)
 
 int between_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
 {
-	int found = !strcmp(word, "now")     ? 0
-		    : !strcmp(word, "start") ? 0
-					     : model_mark_find(m, word);
+	bool ends = !strcmp(word, "now") || !strcmp(word, "start");
 
-	if (found < 0)
-		return err_set(err, 2,
-			       "%s: no mark has this name or number; memtop report lists the marks",
-			       word);
-	*id = (uint32_t)found;
-	return 0;
+	*id = ends ? 0 : model_end_find(m, word);
+	if (*id != NO_ID)
+		return 0;
+	return err_set(err, 2,
+		       "%s: no mark has this name or number, and it is no instant; memtop report "
+		       "lists the marks",
+		       word);
+}
+
+int between_end(struct watch *w, const char *word, unsigned end, uint32_t *id, struct err *err)
+{
+	return goto_end(w, word, end, err) ? -1 : between_mark(watch_model(w), word, id, err);
+}
+
+int between_go(struct watch *w, const struct between *b, struct err *err)
+{
+	return b->to && (goto_end(w, b->from, 0, err) || goto_end(w, b->to, 1, err)) ? -1 : 0;
 }
 
 /* Does a mark end the window of that name? parse-2 may end with parse.end-2, or parse.end. */

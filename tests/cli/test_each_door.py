@@ -95,10 +95,10 @@ def t_a_mark_has_what_was_allocated_by_then():
         assert blocks == {"keeps": others, "uses": 5000 if at == "one" else 5500}, (at, blocks)
 
 
-def mcp(tool, at):
+def mcp(tool, at, **more):
     """The lines of a tool's answer."""
     ask = (("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
-           ("tools/call", {"name": tool, "arguments": {"target": session(), "at": at}}))
+           ("tools/call", {"name": tool, "arguments": {"target": session(), "at": at, **more}}))
     lines = [json.dumps({"jsonrpc": "2.0", "id": i, "method": m, "params": p}) for i, (m, p) in enumerate(ask)]
     done = subprocess.run([MEMTOP, "mcp"], input="\n".join(lines) + "\n", stdout=subprocess.PIPE, text=True, env=environment(),
                           timeout=60 * PATIENCE, check=True)
@@ -126,6 +126,43 @@ def t_diff():
         for name in ("live_bytes", "live_blocks", "allocated_bytes", "allocated_blocks"):
             assert d["totals"]["a"][name] == [total(at, name)], (at, name, d["totals"])
             assert d["totals"]["b"][name] == [total("end", name)], (at, name, d["totals"])
+
+
+def changes(*arguments):
+    return report(session(), arguments=(*arguments, "--stacks", "all"))["changes"]
+
+
+@test
+def t_a_change_has_any_two_instants():
+    """The net of all stacks is what is live at its end less what is live at its beginning; a stack's born and gone are
+    those of a diff of the two. A mark at the end of an interval says the same as its instant."""
+    for a, b in (("0.2s", "two"), ("one", "peak"), ("0.2s", "peak"), ("peak", "end"), ("start", "0.2s"), ("one", "two")):
+        list_ = changes("--between", f"{a}..{b}")
+        for name in ("bytes", "blocks"):
+            before = 0 if a == "start" else total(a, "live_" + name)
+            assert sum(c["net_" + name] for c in list_) == total(b, "live_" + name) - before, (a, b, list_)
+        assert len(list_) == sum(1 for c in list_ if c["born_blocks"] or c["gone_blocks"]) > 0, (a, b, list_)
+    assert changes("--since", "0.2s") == changes("--between", "0.2s..end") == changes("--between", "0.2s..now")
+    at_two = changes("--since", "0.2s", "--at", "two")
+    assert sum(c["net_bytes"] for c in at_two) == total("two", "live_bytes") - total("0.2s", "live_bytes"), at_two
+    said = memtop("report", "--since", "0.2s", session()).stdout
+    assert "Changes from 0.2s to now" in said, said
+    grown = total("peak", "live_bytes") - total("0.2s", "live_bytes")
+    for limit, status in ((grown, 0), (grown - 1, 1)):
+        done = memtop("check", "--max-growth", str(limit), "--between", "0.2s..peak", session())
+        assert done.returncode == status, (grown, done.stdout, done.stderr)
+    site = mcp("diff_marks", "end", **{"from": "0.2s", "to": "peak"})[1].split()
+    assert "keeps" in site, site
+
+
+@test
+def t_an_end_outside_of_the_session_is_an_error():
+    for words in (("report", "--since", "2h"), ("report", "--between", "0.2s..2h"), ("report", "--between", "-2h..end"),
+                  ("check", "--max-growth", "1G", "--between", "0.2s..2h"), ("diff", "--since", "2h"), ("report", "--at", "2h")):
+        done = memtop(*words, session())
+        assert done.returncode in (2, 3) and "lies outside of the session" in done.stderr, (words, done)
+    done = memtop("report", "--since", "0.2s", "--format", "html", session())
+    assert done.returncode == 2 and "stacks of its marks" in done.stderr, done
 
 
 @test

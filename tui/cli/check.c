@@ -138,8 +138,10 @@ static int one_watch(struct gate *g, struct watch *w, const struct process *p, b
 		warn("%s", watch_problem(w));
 	if (learn)
 		check_learn(g->check, w, p);
+	else if (!g->options.between || !between_go(w, &g->between, err) || p)
+		rc = check_judge(g->check, w, p, err); /* others of a tree may have them */
 	else
-		rc = check_judge(g->check, w, p, err);
+		rc = -1;
 	watch_close(w);
 	return rc;
 }

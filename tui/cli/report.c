@@ -35,6 +35,18 @@ static int pick_changes(const struct args *a, const struct model *m, struct repo
 	return between_parse(a->between, &b, err) || between_find(m, &b, o, err) ? -1 : 0;
 }
 
+/* Instants among the ends of the interval: before --at, which is another one. */
+static int go_ends(const struct args *a, struct watch *w, struct err *err)
+{
+	struct between b;
+
+	if (a->since)
+		return goto_end(w, a->since, 0, err);
+	if (!a->between)
+		return 0;
+	return between_parse(a->between, &b, err) || between_go(w, &b, err) ? -1 : 0;
+}
+
 /* ".csv" of "out/a.csv"; NULL = it has none. */
 static const char *ending(const char *path)
 {
@@ -247,7 +259,8 @@ static int report_run(const struct args *a)
 	int rc = open_source(loop, &s, &t, a, &err);
 	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
 		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
-	if (rc || (a->at && goto_instant(s.watch, a->at, &err)) || write_report(f, &s, a, &o, &err))
+	if (rc || go_ends(a, s.watch, &err) || (a->at && goto_instant(s.watch, a->at, &err)) ||
+	    write_report(f, &s, a, &o, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
 	close_source(&s);
 	loop_free(loop);
@@ -287,7 +300,8 @@ static const struct option_spec options[] = {
 	OPTION(0, "full", NULL, NULL, full, "text: every frame, and names in full length", NULL),
 	OPTION(0, "stacks", "WHICH", complete_stacks, stacks,
 	       "json, csv: live (json's default), all (csv's), or so many, the heaviest", NULL),
-	OPTION(0, "since", "MARK", complete_mark, since, "what changed since this mark", NULL),
+	OPTION(0, "since", "INSTANT", complete_mark, since,
+	       "what changed since a mark, peak, or 0:12:09", NULL),
 	OPT_BETWEEN,
 	OPT_PID,
 	OPT_LAST,

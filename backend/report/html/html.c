@@ -191,6 +191,12 @@ static int write_page(struct watch *w, struct query *q, const struct report_opti
 	size_t count;
 	int rc = -1;
 
+	if (o->from >= MTW_MARKS_MAX || o->to >= MTW_MARKS_MAX) {
+		err_set(err, 2,
+			"html: has the stacks of its marks, samples and the peak alone; choose two "
+			"of them in the page, or another format");
+		goto out;
+	}
 	/* refuses a mark without stacks, as the other formats do */
 	if (o->changes && !(changed = report_changes(r, o, &count, err)))
 		goto out;

@@ -81,7 +81,7 @@
 	       "-o gets no such line.")
 #define OPT_BETWEEN                                                                                \
 	OPTION(0, "between", "A..B", complete_marks, between,                                      \
-	       "what changed between two marks, or in the window of a name", NULL)
+	       "what changed between two instants, or in the window of a name", NULL)
 
 /* Those of every verb with a live view of a running program. */
 #define OPTS_OF_VIEW                                                                               \
