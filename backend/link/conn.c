@@ -127,8 +127,9 @@ static void lost(struct conn *c, const struct err *why)
 
 static void want(struct conn *c, bool read)
 {
-	loop_fd_set(c->io, (read && !(c->held && c->state == UP) ? LOOP_READ : 0) |
-				   (c->out_len ? LOOP_WRITE : 0));
+	bool full = c->held && c->state == UP && c->in_end == BUFFER_BYTES;
+
+	loop_fd_set(c->io, (read && !full ? LOOP_READ : 0) | (c->out_len ? LOOP_WRITE : 0));
 }
 
 /* 0, or -1 when the socket is broken: the reader sees that too and reports it. */
@@ -342,8 +343,8 @@ static void decode(void *arg)
 		c->in_end -= c->in_at;
 		c->in_at = 0;
 		acknowledge(c);
-		want(c, rc == 0);
-		set_timer(c, 0, rc ? decode : NULL);
+		want(c, rc == 0 || c->held);
+		set_timer(c, 0, rc && !c->held ? decode : NULL);
 	}
 	if (c->events.slice)
 		c->events.slice(c->events.arg);
@@ -357,6 +358,10 @@ static void on_readable(struct conn *c)
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	if (n <= 0 && c->held && c->state == UP) { /* first what came before the end */
+		want(c, false);
+		return;
+	}
 	if (n <= 0) {
 		int why = n ? errno : 0;
 		if (c->state == GREETING && n == 0)
@@ -375,6 +380,11 @@ static void on_readable(struct conn *c)
 	c->in_end += (size_t)n;
 	if (c->state == UP)
 		c->received += (size_t)n;
+	if (c->state == UP && c->held) {
+		acknowledge(c);
+		want(c, true);
+		return;
+	}
 	decode(c);
 }
 
@@ -606,7 +616,7 @@ void conn_hold(struct conn *c, bool on)
 	c->held = on;
 	if (c->state != UP)
 		return;
-	want(c, false);
+	want(c, on);
 	set_timer(c, 0, on ? NULL : decode);
 }
 

@@ -39,7 +39,7 @@ unsigned conn_peer(const struct conn *c);
 uint64_t conn_last_ns(const struct conn *c); /* now_ns() of the last byte that came, 0 = none */
 /* -1 when there is no link, or its agent accepts nothing more. */
 int conn_send(struct conn *c, uint64_t type, const uint8_t *payload, size_t len);
-/* Frames wait, in the socket, until the next call. */
+/* Frames wait until the next call: a few ticks of them here, the others in the socket. */
 void conn_hold(struct conn *c, bool on);
 void conn_finish(struct conn *c); /* the session is over: close without reconnecting */
 

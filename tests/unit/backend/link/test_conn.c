@@ -9,6 +9,7 @@
 #include <memtop/proof.h>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -243,6 +244,72 @@ TEST(pauses_grow_until_a_frame_comes)
 	peer_send(fd, frame, sizeof frame);
 	WAIT_FOR(frames == 1);
 	CHECK(!conn_tried(c));
+	close(fd);
+	end_link(c, listener);
+}
+
+/* What came before a link ended is delivered, though nobody wanted it at that time. */
+TEST(held_frames_come_before_the_end)
+{
+	static const uint8_t frame[] = { MTW_NOTICE, 1, 0 };
+	int listener;
+	struct conn *c = open_link(&listener);
+	int fd = peer_accept(listener);
+
+	peer_send(fd, right, sizeof right);
+	WAIT_FOR(conn_up(c));
+	conn_hold(c, true);
+	for (int i = 0; i < 3; i++) {
+		peer_send(fd, frame, sizeof frame);
+		loop_once(loop, 20);
+	}
+	close(fd);
+	for (int i = 0; i < 5; i++)
+		loop_once(loop, 20);
+	CHECK(frames == 0 && problems == 0 && conn_up(c));
+	conn_hold(c, false);
+	WAIT_FOR(problems == 1);
+	CHECK_EQ(frames, 3);
+	end_link(c, listener);
+}
+
+/* More than it keeps stays with the peer, which writes on when it is wanted again. */
+TEST(a_held_link_keeps_so_much)
+{
+	enum { FRAMES = 4 };
+	size_t len = MTW_FRAME_MAX;
+	int listener, rest = 0;
+	struct conn *c = open_link(&listener);
+	int fd = peer_accept(listener);
+	uint8_t *frame = calloc(1, 20 + len);
+	struct mtw_out o = { frame, frame + 20, false };
+
+	mtw_put(&o, MTW_NOTICE);
+	mtw_put(&o, len);
+	len += (size_t)(o.at - frame);
+	peer_send(fd, right, sizeof right);
+	WAIT_FOR(conn_up(c));
+	conn_hold(c, true);
+	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+	size_t sent = 0, before;
+	do {
+		before = sent;
+		for (int i = 0; i < 40; i++) {
+			ssize_t n = send(fd, frame + sent % len, len - sent % len, MSG_NOSIGNAL);
+			sent += n > 0 ? (size_t)n : 0;
+			loop_once(loop, 0);
+		}
+	} while (sent > before && sent < FRAMES * len);
+	CHECK(sent > MTW_FRAME_MAX && sent < FRAMES * len);
+	CHECK_EQ(frames, 0);
+	conn_hold(c, false);
+	for (; sent < FRAMES * len && rest < 100000; rest++) {
+		ssize_t n = send(fd, frame + sent % len, len - sent % len, MSG_NOSIGNAL);
+		sent += n > 0 ? (size_t)n : 0;
+		loop_once(loop, 1);
+	}
+	WAIT_FOR(frames == FRAMES);
+	free(frame);
 	close(fd);
 	end_link(c, listener);
 }
