@@ -196,13 +196,19 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
 }
 
-/* Of a range of stacks. Since the start all that is alive was born. */
+/* Since the start all that is alive was. */
+static struct change born(const struct tally *t)
+{
+	return (struct change){ .born_blocks = live_blocks(t), .born_bytes = live_bytes(t) };
+}
+
+/* Of a range of stacks. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
 	if (h->changes)
 		return change_of_quad(running_between(&h->changes->sum, first, end));
 	struct tally t = heap_of_stacks(h, first, end);
-	return (struct change){ .born_blocks = live_blocks(&t), .born_bytes = live_bytes(&t) };
+	return born(&t);
 }
 
 struct change heap_change(const struct heap *h, uint32_t node)
@@ -281,11 +287,13 @@ static void sum_rate(void *arg, uint32_t stack, const struct rate *rate)
 void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums)
 {
 	struct summing x = { number, sums };
+	struct running_reader all = { .of = &h->sums->sum },
+			      moved = { .of = h->changes ? &h->changes->sum : NULL };
 
 	for (uint32_t k = 0; k < h->sums->stacks; k++) {
 		struct amounts *a = &sums[number[k]];
-		struct tally t = heap_of_stack(h, k);
-		struct change c = heap_change_of_stack(h, k);
+		struct tally t = tally_of_quad(running_next(&all));
+		struct change c = moved.of ? change_of_quad(running_next(&moved)) : born(&t);
 
 		tally_add(&a->sum, &t);
 		change_add(&a->change, &c);

@@ -11,13 +11,6 @@
 #define DIGIT 11u
 #define VALUES (1u << DIGIT)
 
-static uint64_t live_of(const struct heap *h, uint32_t stack)
-{
-	struct tally t = heap_of_stack(h, stack);
-
-	return live_bytes(&t);
-}
-
 /* The largest digit first, hence VALUES - 1 - digit. */
 static void pass(const uint64_t *live, unsigned shift, const uint32_t *from, uint32_t *to,
 		 uint32_t count)
@@ -38,8 +31,10 @@ void heap_order(const struct heap *h, uint32_t *stacks)
 	uint32_t *spare = to;
 	uint64_t *live = xmalloc((count + 1ul) * sizeof *live), most = 0;
 
+	struct running_reader all = { .of = &h->sums->sum };
 	for (uint32_t k = 0; k < count; k++) {
-		live[k] = live_of(h, k);
+		struct tally t = tally_of_quad(running_next(&all));
+		live[k] = live_bytes(&t);
 		most = live[k] > most ? live[k] : most;
 		stacks[k] = k;
 	}

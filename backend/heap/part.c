@@ -16,10 +16,9 @@ static void take_live(struct tally *t, const struct live *live)
 	t->free_bytes = t->alloc_bytes - live->bytes;
 }
 
-static struct sums *part_of_sums(const struct heap *h, const uint64_t *bits,
+static struct sums *part_of_sums(const struct sums *of, const uint64_t *bits,
 				 const struct live *live)
 {
-	const struct sums *of = h->sums;
 	struct sums *s = xcalloc(1, sizeof *s);
 	struct running_pen pen;
 	uint32_t before = 0;
@@ -28,12 +27,13 @@ static struct sums *part_of_sums(const struct heap *h, const uint64_t *bits,
 	s->stacks = of->stacks;
 	s->estimate_bits = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint64_t));
 	s->estimates_before = xmalloc((of->stacks / 64 + 1ul) * sizeof(uint32_t));
+	struct running_reader all = { .of = &of->sum };
 	running_begin(&pen, &s->sum, of->stacks);
 	for (uint32_t k = 0; k < of->stacks; k++) {
-		struct tally own = { 0 };
-		if (bit_of(bits, k))
-			own = heap_of_stack(h, k);
-		if (bit_of(bits, k) && live)
+		struct tally own = tally_of_quad(running_next(&all));
+		if (!bit_of(bits, k))
+			own = (struct tally){ 0 };
+		else if (live)
 			take_live(&own, &live[k]);
 		running_put(&pen, quad_of_tally(&own));
 	}
@@ -50,14 +50,16 @@ static struct changes *part_of_changes(const struct changes *of, const uint64_t 
 {
 	struct changes *s = xcalloc(1, sizeof *s);
 	uint32_t stacks = of->sum.count;
+	struct running_reader all = { .of = &of->sum };
 	struct running_pen pen;
 
 	atomic_init(&s->users, 1);
 	running_begin(&pen, &s->sum, stacks);
 	s->held_bits = xmalloc((stacks / 64 + 1ul) * sizeof(uint64_t));
-	for (uint32_t k = 0; k < stacks; k++)
-		running_put(&pen, bit_of(bits, k) ? running_between(&of->sum, k, k + 1)
-						  : (struct quad){ { 0 } });
+	for (uint32_t k = 0; k < stacks; k++) {
+		struct quad own = running_next(&all);
+		running_put(&pen, bit_of(bits, k) ? own : (struct quad){ { 0 } });
+	}
 	running_end(&pen);
 	for (uint32_t i = 0; i <= stacks / 64; i++)
 		s->held_bits[i] = of->held_bits[i] & bits[i];
@@ -93,7 +95,7 @@ struct heap *heap_part(const struct heap *h, const uint64_t *bits, const struct 
 	atomic_init(&part->users, 1);
 	part->interval = h->interval;
 	part->skeleton = skeleton_hold(h->skeleton);
-	part->sums = part_of_sums(h, bits, live);
+	part->sums = part_of_sums(h->sums, bits, live);
 	part->changes = h->changes ? part_of_changes(h->changes, bits) : NULL;
 	part->rates = h->rates ? part_of_rates(h->rates, bits) : NULL;
 	if ((part->names = h->names))

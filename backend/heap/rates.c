@@ -62,11 +62,11 @@ static struct rate at(const struct heap_rates *r, uint32_t from, uint32_t to)
 void heap_rates_each(const struct heap_rates *r,
 		     void each(void *arg, uint32_t stack, const struct rate *rate), void *arg)
 {
-	uint32_t n = 0;
+	struct running_reader x = { .of = &r->sum };
 
 	for (uint32_t i = 0; i <= r->stacks / 64; i++)
-		for (uint64_t left = r->bits[i]; left; left &= left - 1, n++) {
-			struct rate own = at(r, n, n + 1);
+		for (uint64_t left = r->bits[i]; left; left &= left - 1) {
+			struct rate own = rate_of_quad(running_next(&x));
 			each(arg, i * 64 + (uint32_t)__builtin_ctzll(left), &own);
 		}
 }

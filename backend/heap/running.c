@@ -71,6 +71,40 @@ void running_end(struct running_pen *p)
 	p->to->count = p->at;
 }
 
+#define READ(type)                                                                                 \
+	for (uint32_t i = 0; i < count; i++) {                                                     \
+		type n;                                                                            \
+		memcpy(&n, from + i * sizeof n, sizeof n);                                         \
+		list[i].n[k] += n;                                                                 \
+	}
+
+static void read_number(const uint8_t *from, struct quad *list, unsigned k, uint32_t count,
+			unsigned width)
+{
+	switch (width) {
+	case 0: break;
+	case 1: READ(uint8_t); break;
+	case 2: READ(uint16_t); break;
+	case 4: READ(uint32_t); break;
+	default: READ(uint64_t);
+	}
+}
+
+void running_look(struct running_reader *r)
+{
+	const struct running_block *b = &r->of->blocks[r->at / RUNNING_BLOCK];
+	uint32_t left = r->of->count - r->at + 1,
+		 count = left < RUNNING_BLOCK ? left : RUNNING_BLOCK;
+	const uint8_t *at = r->of->bytes + 8ul * b->at;
+
+	for (uint32_t i = 0; i < count; i++)
+		r->list[i] = b->before;
+	for (unsigned k = 0; k < 4; at += RUNNING_BLOCK * b->width[k++])
+		read_number(at, r->list, k, count, b->width[k]);
+	if (left > RUNNING_BLOCK)
+		r->list[RUNNING_BLOCK] = b[1].before;
+}
+
 void running_release(struct running_sums *r)
 {
 	free(r->blocks);

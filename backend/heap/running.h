@@ -35,10 +35,18 @@ struct running_pen {
 	struct quad sum, list[RUNNING_BLOCK];
 };
 
+/* Reads one: what each has, in the order of the list; a block at a time. */
+struct running_reader {
+	const struct running_sums *of;
+	uint32_t at;
+	struct quad list[RUNNING_BLOCK + 1];
+};
+
 /* For at most so many. */
 void running_begin(struct running_pen *p, struct running_sums *to, uint32_t most);
 void running_flush(struct running_pen *p); /* for running_put() */
 void running_end(struct running_pen *p);
+void running_look(struct running_reader *r); /* for running_next() */
 void running_release(struct running_sums *r);
 
 static inline void running_put(struct running_pen *p, struct quad own)
@@ -74,6 +82,17 @@ static inline struct quad running_at(const struct running_sums *r, uint32_t k)
 	for (unsigned i = 0; i < 4; at += RUNNING_BLOCK * b->width[i++])
 		q.n[i] += running_more(at + in * b->width[i], b->width[i]);
 	return q;
+}
+
+/* Of the next one, from { .of = ... } on. */
+static inline struct quad running_next(struct running_reader *r)
+{
+	uint32_t in = r->at % RUNNING_BLOCK;
+
+	if (!in)
+		running_look(r);
+	r->at++;
+	return quad_sub(r->list[in + 1], r->list[in]);
 }
 
 /* Of first .. end - 1. */

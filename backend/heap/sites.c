@@ -87,32 +87,38 @@ struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n)
 	return x;
 }
 
-static bool is_heavier(const struct heap *h, uint32_t stack, uint32_t than)
+/* Equal ones: the one that the agent named first. */
+static bool is_heavier(const struct skeleton *s, uint64_t live, uint32_t stack, uint64_t than,
+		       uint32_t other)
 {
-	struct tally a = heap_of_stack(h, stack), b = heap_of_stack(h, than);
-	const struct skeleton *s = h->skeleton;
-
-	if (live_bytes(&a) != live_bytes(&b))
-		return live_bytes(&a) > live_bytes(&b);
-	return s->id[s->node_of_stack[stack]] < s->id[s->node_of_stack[than]];
+	if (live != than)
+		return live > than;
+	return s->id[s->node_of_stack[stack]] < s->id[s->node_of_stack[other]];
 }
 
 void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums)
 {
 	struct amounts *amounts = xcalloc(s->count + 1ul, sizeof *amounts);
+	uint64_t *most = xcalloc(s->count + 1ul, sizeof *most); /* live, of the heaviest so far */
+	struct running_reader all = { .of = &h->sums->sum };
 
 	heap_sum_by(h, s->of_stack, amounts);
 	memset(sums, 0, s->count * sizeof *sums);
 	for (uint32_t i = 0; i < s->count; i++)
 		sums[i].amounts = amounts[i];
 	for (uint32_t k = 0; k < h->sums->stacks; k++) {
-		struct heap_site *x = &sums[s->of_stack[k]];
-		struct tally t = heap_of_stack(h, k);
+		struct tally t = tally_of_quad(running_next(&all));
+		uint32_t i = s->of_stack[k];
+		struct heap_site *x = &sums[i];
+		uint64_t live = live_bytes(&t);
 
 		if (!t.alloc_blocks)
 			continue;
-		if (!x->stacks++ || is_heavier(h, k, x->heaviest))
+		if (!x->stacks++ || is_heavier(h->skeleton, live, k, most[i], x->heaviest)) {
 			x->heaviest = k;
+			most[i] = live;
+		}
 	}
 	free(amounts);
+	free(most);
 }

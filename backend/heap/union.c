@@ -119,10 +119,12 @@ struct heap *union_heap(const struct heap_union *u, const struct union_part *par
 	struct tally *own = xcalloc(stacks + 1ul, sizeof *own);
 	uint64_t *estimates = xcalloc(stacks / 64 + 1ul, sizeof *estimates);
 
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < count; i++) {
+		struct running_reader all = { .of = &parts[i].heap->sums->sum };
+
 		for (uint32_t k = 0; k < parts[i].heap->sums->stacks; k++) {
 			uint32_t to = parts[i].to[k];
-			struct tally t = heap_of_stack(parts[i].heap, k);
+			struct tally t = tally_of_quad(running_next(&all));
 
 			if (to == NO_ID)
 				continue;
@@ -130,6 +132,7 @@ struct heap *union_heap(const struct heap_union *u, const struct union_part *par
 			if (bit_of(parts[i].heap->sums->estimate_bits, k))
 				estimates[to / 64] |= 1ull << to % 64;
 		}
+	}
 	struct heap *h = heap_of(u->skeleton, own, estimates);
 	free(own);
 	return h;

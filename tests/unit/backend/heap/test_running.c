@@ -35,6 +35,12 @@ static void check_sums(uint32_t count, unsigned bits)
 			CHECK_EQ(running_at(&r, i).n[k], sum.n[k]);
 		quad_add(&sum, i < count ? own[i] : (struct quad){ { 0 } });
 	}
+	struct running_reader x = { .of = &r };
+	for (uint32_t i = 0; i < count; i++) {
+		struct quad is = running_next(&x);
+		for (unsigned k = 0; k < 4; k++)
+			CHECK_EQ(is.n[k], own[i].n[k]);
+	}
 	running_release(&r);
 }
 
