@@ -8,7 +8,8 @@
 #include "model/columns.h"
 #include "model/model_state.h"
 
-/* Adds a point to the history. */
+/* Adds a point to the history. What was never there at one time is none: after the end, All's live
+ * amount is what each process held at its own (processes/all.h). */
 static void remember(struct model *m, uint64_t time_ns, const struct totals *totals)
 {
 	const struct tally *sum = &totals->sum;
@@ -17,6 +18,8 @@ static void remember(struct model *m, uint64_t time_ns, const struct totals *tot
 		sum->alloc_blocks, sum->free_blocks, m->figures.rss,
 	};
 
+	if (totals->peak_bytes && p.live_bytes > totals->peak_bytes)
+		return;
 	series_tick(&m->history.series, &p);
 }
 

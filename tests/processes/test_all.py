@@ -7,7 +7,8 @@ import os
 import re
 
 from cli import compiled, memtop, one_line
-from harness import check_invariants, main, mostly_waits, recorded, test
+from harness import MEMTOP, check_invariants, main, mostly_waits, recorded, test
+from term import Terminal
 
 MB = 1000000
 
@@ -122,8 +123,12 @@ def t_what_each_held_at_its_end_and_the_peak():
     assert r["totals"]["live_bytes"] == 13 * MB and r["totals"]["peak_bytes"] == 20 * MB, r["totals"]
     assert not [w for w in r["warnings"] if "at its end" in w], r["warnings"]
     assert len(r["not_known"]) == 1 and {p["rss_bytes"] for p in r["timeline"]} == {None}, (r["not_known"], r["timeline"])
-    r = all_of(recorded(compiled(IN_TURN.replace("20000000", "5000000"))))
+    session = recorded(compiled(IN_TURN.replace("20000000", "5000000")))
+    with Terminal([MEMTOP, "open", "--process", "all", session], 80, 24) as t:
+        t.wait_for(re.compile(r"^ Live 12\.4M +3 blocks at their ends .* Peak 4\.8M \d+ s ago", re.M))
+    r = all_of(session)
     assert r["totals"]["live_bytes"] == 13 * MB and r["totals"]["peak_bytes"] == 5 * MB, r["totals"]
+    assert max(p["live_bytes"] for p in r["timeline"]) == 5 * MB, r["timeline"]
     assert [w for w in r["warnings"] if re.search("at its end: 12.4M together, though never more than 4.8M", w)], r["warnings"]
 
 

@@ -407,7 +407,7 @@ void frame_totals(const struct shown *of, const struct area *s, int y)
 	}
 	bool near = t->peak_bytes - t->peak_bytes / PEAK_NEAR <= live &&
 		    t->peak_time_ns + 2000000000 > f->at_ns;
-	if (t->peak_bytes <= live || near)
+	if (!ends && (t->peak_bytes <= live || near))
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
 	else
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about,
