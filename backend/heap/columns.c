@@ -4,10 +4,10 @@
  * counting sort over stacks gives each slot its place. The old slots move with their counters.
  */
 #include "heap/columns.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 void columns_init(struct columns *c)
 {
@@ -108,27 +108,12 @@ static struct slots *all_slots(struct columns *c, const struct skeleton *was, co
 	return to;
 }
 
-#define HUGE (2ul << 20)
-
-void *columns_room(size_t count, size_t size)
-{
-	void *p = xcalloc(count, size);
-	uintptr_t first = ((uintptr_t)p + HUGE - 1) / HUGE * HUGE,
-		  end = ((uintptr_t)p + count * size) / HUGE * HUGE;
-
-#ifdef MADV_HUGEPAGE
-	if (first < end)
-		madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not */
-#endif
-	return p;
-}
-
 /* Slots by stack, those of one stack as they came. */
 static void find_places(struct columns *to, uint32_t stacks)
 {
 	uint32_t count = to->slots->count, *next;
 
-	to->place_of = columns_room(count + 1ul, sizeof *to->place_of);
+	to->place_of = room_large(count + 1ul, sizeof *to->place_of);
 	to->first = xcalloc(stacks + 2ul, sizeof *to->first);
 	next = to->first + 1; /* of a stack, while slots are placed */
 	for (uint32_t a = 0; a < count; a++)
@@ -149,10 +134,10 @@ static void make_room(struct columns *to, const struct columns *from)
 {
 	size_t count = to->slots->count + 1ul, words = to->slots->count / 64 + 1ul;
 
-	to->now = columns_room(count, sizeof *to->now);
+	to->now = room_large(count, sizeof *to->now);
 	to->weighed_bits = xcalloc(words, sizeof *to->weighed_bits);
 	if (from->rated) {
-		to->rate = columns_room(count, sizeof *to->rate);
+		to->rate = room_large(count, sizeof *to->rate);
 		to->rated_bits = xcalloc(words, sizeof *to->rated_bits);
 	}
 	if (from->base.from)

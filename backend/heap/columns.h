@@ -160,9 +160,6 @@ FETCHES columns_expect(const struct columns *c, uint32_t slot)
 	if (slot < c->slots->count)
 		__builtin_prefetch(&c->place_of[slot]);
 }
-/* Cleared, in pages of two megabytes where the kernel has them: finding a page takes as long as
- * finding what is in it. */
-void *columns_room(size_t count, size_t size);
 void columns_weigh(struct columns *c, uint32_t slot); /* it has ever held estimates */
 
 /* What came at once, like a first state, is given back. */

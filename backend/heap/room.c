@@ -6,7 +6,9 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
+#define HUGE (2ul << 20) /* a page */
 #define LARGE (1u << 20) /* smaller ones malloc keeps itself */
 #define KEPT 3u          /* sums, changes and rates of the snapshot before */
 #define UNUSED 8u        /* after so many others came back nobody wants it */
@@ -71,6 +73,19 @@ void room_give(void *p)
 	}
 	pthread_mutex_unlock(&rooms.lock);
 	free(p);
+}
+
+void *room_large(size_t count, size_t size)
+{
+	void *p = xcalloc(count, size);
+	uintptr_t first = ((uintptr_t)p + HUGE - 1) / HUGE * HUGE,
+		  end = ((uintptr_t)p + count * size) / HUGE * HUGE;
+
+#ifdef MADV_HUGEPAGE
+	if (first < end)
+		madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not */
+#endif
+	return p;
 }
 
 void room_forked(void)

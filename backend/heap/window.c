@@ -2,6 +2,7 @@
 #include "heap/window.h"
 
 #include "heap/columns.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 
@@ -68,7 +69,7 @@ static struct narrow *rate_at(struct columns *c, uint32_t slot)
 		return &c->rates_came[slot - placed];
 	}
 	if (!c->rate) {
-		c->rate = columns_room(placed + 1ul, sizeof *c->rate);
+		c->rate = room_large(placed + 1ul, sizeof *c->rate);
 		c->rated_bits = xcalloc(placed / 64 + 1ul, sizeof *c->rated_bits);
 	}
 	return &c->rate[c->place_of[slot]];
