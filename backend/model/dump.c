@@ -272,7 +272,7 @@ static void put_cells(struct frames *to, uint64_t type, uint32_t number,
 
 	do {
 		for (; more && !frames_full(to); more = cells_next(cells, &at, &cell)) {
-			if (idmap_get(&c->slot_ids, cell.slot) == NO_ID)
+			if (columns_slot(c, cell.slot) == NO_ID)
 				continue;
 			frames_entry(to, cell.slot);
 			frames_value(to, cell.blocks);

@@ -9,6 +9,7 @@
 #include "base/loop.h"
 #include "link/replay.h"
 #include "link/thin/thin.h"
+#include "model/columns.h"
 #include "session/format.h"
 #include "session/key.h"
 #include "session/session.h"
@@ -413,6 +414,10 @@ static void dump_read(size_t which, bool keyed)
 	CHECK_EQ(model_catch_up(m, &err), 0);
 	CHECK(model_check(m, &err));
 	CHECK(model_dumps(m));
+	struct live *held =
+		model_held_at(m, model_columns(m)->slots, 1); /* the first mark's cells */
+	CHECK_EQ(held[0].bytes, 10);
+	free(held);
 	model_dump(m, collect, (void *)(uintptr_t)which);
 	model_dump_end(m, collect, (void *)(uintptr_t)which);
 	model_free(m);
