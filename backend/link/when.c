@@ -68,6 +68,10 @@ bool when_lies_in(uint64_t now_ns, const char *text, uint64_t time_ns, struct er
 {
 	if (time_ns && time_ns < now_ns + SHOWN_NS)
 		return true;
+	if (!time_ns && !strcmp(text, "peak")) {
+		err_set(err, 2, "peak: the program has not allocated anything up to here");
+		return false;
+	}
 	err_set(err, 2,
 		"%s: lies outside of the session, which ends after %.1f s; write " WHEN_WORDS, text,
 		(double)now_ns / 1e9);

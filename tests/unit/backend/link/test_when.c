@@ -65,5 +65,8 @@ TEST(an_instant_outside_of_the_session_is_an_error)
 		CHECK_EQ(when_lies_in(end, cases[i].text, ns, &err), cases[i].inside);
 		CHECK_EQ(err.status, cases[i].inside ? 0 : 2);
 	}
+	struct err err = { 0 };
+	CHECK(when_read(m, end, "peak", &ns) && !when_lies_in(end, "peak", ns, &err));
+	CHECK_STR(err.text, "peak: the program has not allocated anything up to here");
 	model_free(m);
 }
