@@ -246,7 +246,7 @@ def t_the_past_does_not_wait_until_a_file_is_read():
 def t_the_header_of_a_file_that_is_read_is_of_its_end():
     """Other views come to the front meanwhile, and each asks for figures."""
     folder = temporary_folder()
-    with kept_in(folder, "tests/targets/s_paths 17 50") as t:
+    with kept_in(folder, "tests/targets/s_paths 19 15") as t:
         t.wait_for("EXITED 0", 60)
         t.keys("Q")
         t.wait_exit()

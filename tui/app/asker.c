@@ -18,9 +18,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* An answer that took t is followed by a fourth of it for the agent's frames. */
 #define REST_SHARE 4
+#define LATE_MS 3 /* ... until a snapshot is looked for again */
 
 static void make_all(void *arg)
 {
@@ -212,6 +214,20 @@ static void end_rest(struct asker *k)
 	k->rest = NULL;
 }
 
+/* An answer of another interval's snapshot is of no use, and keeps the threads from the one that
+ * makes this interval's. */
+static bool is_late(struct app *a)
+{
+	struct owners *o = a->ui.shown.owners;
+
+	if (!query_large(a->ui.shown.query))
+		return false;
+	owners_refresh(o);
+	return owners_interval_late(o);
+}
+
+static void on_rested(void *app);
+
 /* As far as nothing takes long. */
 static void go_on(struct app *a)
 {
@@ -220,10 +236,12 @@ static void go_on(struct app *a)
 	for (;;) {
 		if (k->state == ASKER_MADE)
 			take(a);
-		else if (k->state == ASKER_IDLE && k->again && !k->rest)
-			begin(a);
-		else
+		else if (k->state != ASKER_IDLE || !k->again || k->rest)
 			return;
+		else if (is_late(a))
+			k->rest = loop_timer(a->loop, LATE_MS, false, on_rested, a);
+		else
+			begin(a);
 	}
 }
 
@@ -297,6 +315,8 @@ void asker_finish(struct app *a)
 	while (asker_works(&a->asker)) {
 		end_rest(&a->asker);
 		asker_settle(a);
+		if (is_late(a))
+			nanosleep(&(struct timespec){ .tv_nsec = LATE_MS * 1000000 }, NULL);
 		go_on(a);
 	}
 }
