@@ -105,7 +105,8 @@ static void ask_for_names(struct watch *w)
 	bool hurries = !watch_seen(w) || model_final(w->in.model); /* no key waits */
 	uint32_t left = hurries ? UINT32_MAX : NAMES_AT_ONCE;
 
-	if (!recorder_open(&w->keep))
+	/* the first state comes first */
+	if (!recorder_open(&w->keep) || (!hurries && !model_complete(w->in.model)))
 		return;
 	if (w->resets_seen != model_resets(w->in.model)) {
 		w->resets_seen = model_resets(w->in.model);
