@@ -359,6 +359,7 @@ static void on_readable(struct conn *c)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0 && c->held && c->state == UP) { /* first what came before the end */
+		c->out_len = 0;
 		want(c, false);
 		return;
 	}

@@ -99,10 +99,10 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 
 /* A recorded session needs the names of all its code, shown or not, so that it opens without the
  * binaries. */
-static void ask_for_names(struct watch *w)
+static void ask_for_names(struct watch *w, bool all)
 {
 	uint32_t n = model_location_count(w->in.model);
-	bool hurries = !watch_seen(w) || model_final(w->in.model); /* no key waits */
+	bool hurries = all || !watch_seen(w) || model_final(w->in.model); /* no key waits */
 	uint32_t left = hurries ? UINT32_MAX : NAMES_AT_ONCE;
 
 	/* the first state comes first */
@@ -205,7 +205,7 @@ static void on_slice(void *arg)
 		w->bits |= WATCH_INTERVAL;
 	w->intervals = model_intervals(w->in.model);
 	if (w->bits & WATCH_TICK) {
-		ask_for_names(w);
+		ask_for_names(w, false);
 		looks_go_on(&w->looks, w->conn, w->in.model);
 	}
 	if (model_final(w->in.model) && !w->told_final) {
@@ -253,6 +253,8 @@ static void on_down(void *arg, const char *problem)
 		return; /* after an exec: the new program's agent is awaited, quietly */
 	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
 		return;
+	if (was)
+		ask_for_names(w, true);
 	if (was && !w->in.child_ended)
 		model_set_state(w->in.model, MTW_LINK_LOST, 0, false);
 	if (w->problem && !strcmp(w->problem, problem))
@@ -270,6 +272,7 @@ static void on_second(void *arg)
 	struct err thin = { 0 };
 	uint64_t now = now_ns();
 
+	ask_for_names(w, false);
 	recorder_flush(&w->keep);
 	keys_go_on(w);
 	if (keys_thin(w, &thin))
@@ -586,6 +589,7 @@ void watch_child_ended(struct watch *w, int wait_status)
 	if (ingest_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state,
 			       status))
 		recorder_exit(&w->keep, state, status);
+	ask_for_names(w, true);
 	check_kept(w);
 	tell(w, WATCH_LINK);
 }

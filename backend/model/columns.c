@@ -151,8 +151,10 @@ static void take(struct model *m, uint64_t cost_ns)
 	struct maker *s = m->maker;
 
 	hear(m);
-	if (!s->made)
-		return; /* the job was absorb(): the last snapshot stays */
+	if (!s->made) { /* the job was absorb(): the last snapshot stays */
+		s->cost_ns = cost_ns > s->cost_ns ? cost_ns : s->cost_ns;
+		return;
+	}
 	drop_heap(s, s->made);
 	s->made = NULL;
 	s->ticks = s->given_ticks;
@@ -209,6 +211,8 @@ bool maker_settled(struct model *m)
 {
 	struct maker *s = m->maker;
 
+	if (m->read_end) /* another thread reads what would change */
+		return false;
 	if (!s->worker) {
 		take_in_line(m);
 		return !s->failed;
@@ -298,6 +302,7 @@ const struct columns *model_columns(const struct model *of)
 {
 	struct model *m = (struct model *)of; /* what waits does not change what it says */
 
+	model_mine(m);
 	take_in_line(m);
 	columns_settle(&m->maker->columns);
 	columns_rest(&m->maker->columns);
@@ -369,6 +374,8 @@ struct heap *model_heap(const struct model *of)
 	struct model *m = (struct model *)of; /* what it keeps does not change what it says */
 	struct maker *s = m->maker;
 
+	if (s->heap && m->read_end)
+		return s->heap; /* another thread reads what would change */
 	if (s->heap && stands(m) && s->resets == m->resets)
 		return s->heap;
 	if (!must_not_wait(m) && !s->worker)

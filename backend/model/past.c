@@ -235,6 +235,7 @@ static void keep_own(struct model *m, const struct model *was, bool same)
 	m->resets = was->resets + !same;
 	m->ticks = past_both(m->ticks, was->ticks);
 	m->marks.generation = past_both(m->marks.generation, was->marks.generation);
+	m->marks.chain = past_both(m->marks.chain, was->marks.chain);
 	m->samples.generation = past_both(m->samples.generation, was->samples.generation);
 	m->cohorts.scans = past_both(m->cohorts.scans, was->cohorts.scans);
 }
@@ -243,7 +244,7 @@ void model_swap(struct model *a, struct model *b)
 {
 	model_mine(a);
 	model_mine(b);
-	bool same = same_structure(a, b), paced[] = { a->maker->paced, b->maker->paced };
+	bool same = same_structure(a, b), paced = a->maker->paced || b->maker->paced;
 	struct model *was = xmalloc(sizeof *was);
 
 	*was = *a;
@@ -253,8 +254,10 @@ void model_swap(struct model *a, struct model *b)
 	*other = *a;
 	keep_own(a, was, same);
 	keep_own(b, other, same);
-	a->maker->paced = paced[0];
-	b->maker->paced = paced[1];
+	a->maker->paced = b->maker->paced = paced;
+	a->maker->awaited = b->maker->awaited = past_both(a->maker->awaited, b->maker->awaited);
+	/* its last snapshot is of another instant: the next one is made at once */
+	a->maker->resets = UINT64_MAX;
 	free(other);
 	free(was);
 }

@@ -62,6 +62,8 @@ int tick_apply(struct model *m, uint64_t time_ns, uint32_t flags, struct err *er
 
 	if (take_counters(m, before, now, m->complete && !m->resuming, err))
 		return -1;
+	if (flags & MTW_TICK_FINAL && model_catch_up(m, err)) /* no event comes to tell it */
+		return -1;
 	m->time_ns = now;
 	if (m->resuming)
 		series_join(&m->history.series, &m->history.coming);

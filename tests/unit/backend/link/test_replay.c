@@ -10,6 +10,7 @@
 #include "link/replay.h"
 #include "link/thin/thin.h"
 #include "model/columns.h"
+#include "model/model_state.h"
 #include "session/format.h"
 #include "session/key.h"
 #include "session/session.h"
@@ -662,6 +663,23 @@ TEST(a_thinner_file_takes_its_place_on_the_way)
 		CHECK_STR(replay_problem(past), "");
 		same_as(shown, (int)(to->time_ns / (100 * MS)));
 		n = model_instants(now, &list);
+	}
+	leave();
+}
+
+/* A view's snapshots of a large program come from a thread, some time after their ticks; but at
+ * each instant there is none but its own. */
+TEST(each_instant_has_a_snapshot_of_its_own)
+{
+	enter();
+	start(100);
+	model_set_paced(shown, true);
+	model_heap(shown);
+	for (int i = 0; i < 8; i++) {
+		shown->maker->cost_ns = 1u << 25; /* as of a million call paths */
+		go((uint64_t)(10 + i * 10) * 100 * MS);
+		struct tally sum = heap_incl(model_heap(shown), 0);
+		CHECK_EQ(live_bytes(&sum), live_bytes(&model_totals(shown)->sum));
 	}
 	leave();
 }

@@ -271,6 +271,35 @@ TEST(what_waits_for_the_thread_is_bounded)
 	free(p);
 }
 
+/* No event follows the last tick, so it is told with that, whatever the thread does. */
+TEST(the_last_tick_tells_a_contradiction)
+{
+	static useconds_t long_us = 300000;
+	struct pair *p = calloc(1, sizeof *p);
+	struct event counts = { .type = MTW_COUNTS },
+		     tick = { .type = MTW_TICK,
+			      .u.tick.flags = MTW_TICK_COMPLETE | MTW_TICK_FINAL };
+	struct err err = { 0 };
+
+	begin(p);
+	struct model *m = p->of[0];
+	for (int round = 0; round < 50 || !p->counts[1].alloc_blocks; round++)
+		grow(p);
+	model_heap(m);
+	grow(p);
+	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
+		model_heap(m);
+	worker_begin(m->maker->worker, be_slow, &long_us);
+	counts.u.counts.slot = 1;
+	CHECK_EQ(model_apply(m, &counts, &err), 0); /* they shrink */
+	tick.u.tick.time_ns = p->now += TICK;
+	CHECK_EQ(model_apply(m, &tick, &err), -1);
+	CHECK_STR(err.text, "stream: counters of slot 1 shrink; connect again");
+	CHECK(!model_final(m));
+	end(p);
+	free(p);
+}
+
 /* A link that reads no more while the model is full never waits for the thread. */
 TEST(full_until_the_thread_is_done)
 {

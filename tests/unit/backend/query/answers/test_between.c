@@ -441,3 +441,51 @@ TEST(more_marks_than_intervals_leave_the_newest)
 	intervals_kept_release(&kept);
 	end(&x);
 }
+
+static void mark_with(struct model *m, uint32_t id, uint64_t bytes)
+{
+	made_mark(m, id, 0, id * 1000, 0, "x");
+	made_cell(m, id, 1, 1, bytes);
+	made_cells_end(m, id);
+}
+
+static void one_path(struct model *m)
+{
+	made_module(m, 0, "/usr/bin/program", MTW_MODULE_MAIN);
+	made_node(m, 1, 0, 0, 16);
+	made_slot(m, 1, 1, 0);
+	made_counts(m, 1, 4, 400, 0, 0);
+}
+
+/* Of two instants, in each of which another mark was dropped. */
+TEST(marks_of_another_instant_are_counted_anew)
+{
+	const struct tally sum = { 4, 400, 0, 0 };
+	const struct change *list;
+	struct session x;
+
+	begin(&x);
+	made_symbol(&x.s, 0, 16, "main");
+	one_path(x.m);
+	for (uint32_t id = 1; id <= 4; id++)
+		mark_with(x.m, id, id * 100);
+	made_mark(x.m, 2, 0, 2000, MTW_MARK_DROPPED, "x");
+	made_tick_whole(x.m, &sum, 10000);
+	CHECK_EQ(query_marks(x.q, &list), 5);
+	CHECK_EQ(list[4].born_bytes, 100);
+
+	struct model *other = model_new();
+	one_path(other);
+	mark_with(other, 1, 100);
+	made_mark(other, 2, 0, 2000, MTW_MARK_DROPPED, "x");
+	mark_with(other, 3, 300);
+	mark_with(other, 4, 400);
+	made_tick_whole(other, &sum, 20000);
+	made_mark(other, 3, 0, 3000, MTW_MARK_DROPPED, "x");
+	made_tick_whole(other, &sum, 30000);
+	model_swap(x.m, other);
+	CHECK_EQ(query_marks(x.q, &list), 5);
+	CHECK_EQ(list[4].born_bytes, 300);
+	model_free(other);
+	end(&x);
+}
