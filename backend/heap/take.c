@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+#define GROWN_LEAST (1u << 20) /* between two ticks, and */
+#define GROWN_TIMES 16u        /* so many a slot */
+
 /* What ticks of a busy program need stays, what came at once is given back. */
 static size_t kept(const struct columns *c, size_t slots_each)
 {
@@ -38,6 +41,15 @@ static void go_ahead(struct columns *c)
 		columns_put(c, c->grown[i].slot, &now);
 	}
 	c->rests = false;
+}
+
+/* No agent sends so many between two ticks. */
+static int has_room(const struct columns *c, struct err *err)
+{
+	return c->grown_count < GROWN_LEAST + (size_t)columns_slots(c) * GROWN_TIMES
+		       ? 0
+		       : err_set(err, 3,
+				 "stream: counters without end, and no tick; connect again");
 }
 
 static void note_grown(struct columns *c, uint32_t slot, const struct tally *by)
@@ -183,6 +195,8 @@ static int take_counts(struct columns *c, const struct heap_event *e, struct err
 	struct tally by = tally_sub(now, &was);
 	if (!(by.alloc_blocks | by.alloc_bytes | by.free_blocks | by.free_bytes))
 		return 0; /* a renewed link says all of them again */
+	if (has_room(c, err))
+		return -1;
 	note_grown(c, slot, &by);
 	columns_put(c, slot, now);
 	return 0;
@@ -204,6 +218,8 @@ static int take_weighed(struct columns *c, const struct heap_event *e, struct er
 	if (columns_epoch(c, slot) < c->sampled_epoch)
 		c->sampled_epoch = columns_epoch(c, slot);
 	c->sampled_bits[slot / 64] = (c->sampled_bits[slot / 64] & ~bit) | (e->on ? bit : 0);
+	if (!was && has_room(c, err))
+		return -1;
 	if (!was)
 		note_grown(c, slot, &nothing);
 	return 0;

@@ -262,6 +262,24 @@ TEST(cells_of_marks_that_left)
 	model_free(m);
 }
 
+/* Each takes memory until the tick. */
+TEST(counters_without_a_tick_end)
+{
+	struct model *m = family();
+	struct event e = { .type = MTW_COUNTS };
+	struct err err = { 0 };
+	int rc = 0;
+
+	e.u.counts.slot = 1;
+	for (uint32_t i = 1; !rc && i < 1u << 21; i++) {
+		e.u.counts.now = (struct tally){ i, i, 0, 0 };
+		rc = model_apply(m, &e, &err);
+	}
+	CHECK_EQ(rc, -1);
+	CHECK_STR(err.text, "stream: counters without end, and no tick; connect again");
+	model_free(m);
+}
+
 /* Somebody reads what was alive at a mark while the marks before it go. */
 TEST(a_chain_of_marks_stays_as_it_was)
 {
