@@ -12,7 +12,8 @@ static int travel(struct watch *w, const char *when, uint64_t to, struct err *er
 	struct err why;
 
 	if (watch_travel(w, to + !to, true, &why))
-		return err_set(err, UNREACHED, "%s: %s; record the program first", when, why.text);
+		return err_set(err, UNREACHED, "%s: %s%s", when, why.text,
+			       watch_live(w) ? "; record the program first" : "");
 	if (!watch_instant(w))
 		return err_set(err, UNREACHED, "%s: %s", when,
 			       *watch_travel_problem(w) ? watch_travel_problem(w)
@@ -46,7 +47,9 @@ int goto_end(struct watch *w, const char *word, unsigned end, struct err *err)
 	if (!strcmp(word, "start") || !strcmp(word, "now") || model_mark_find(m, word) > 0 ||
 	    !when_read(m, now, word, &to))
 		return 0;
-	if (!when_lies_in(now, word, to, err) || (to < now && travel(w, word, to, err)))
+	if (!when_lies_in(now, word, to, err))
+		return -1;
+	if (to < now && travel(w, word, to, err))
 		return -1;
 	int rc = model_pin(watch_model(w), end, watch_model(w), word, err) == NO_ID ? -1 : 0;
 	watch_return(w);

@@ -30,6 +30,12 @@ int between_mark(const struct model *m, const char *word, uint32_t *id, struct e
 	bool ends = !strcmp(word, "now") || !strcmp(word, "start");
 
 	*id = ends ? 0 : model_end_find(m, word);
+	/* no mark: an end that was made before --at */
+	if (*id != NO_ID && *id >= MTW_MARKS_MAX && model_mark(m, *id)->time_ns > model_time(m))
+		return err_set(
+			err, 2,
+			"%s: lies after the instant that is shown, %.1f s; name an earlier one",
+			word, (double)model_time(m) / 1e9);
 	if (*id != NO_ID)
 		return 0;
 	return err_set(err, 2,

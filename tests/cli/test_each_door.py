@@ -161,6 +161,8 @@ def t_an_end_outside_of_the_session_is_an_error():
                   ("check", "--max-growth", "1G", "--between", "0.2s..2h"), ("diff", "--since", "2h"), ("report", "--at", "2h")):
         done = memtop(*words, session())
         assert done.returncode in (2, 3) and "lies outside of the session" in done.stderr, (words, done)
+    done = memtop("report", "--at", "0.1s", "--since", "0.6s", session())
+    assert done.returncode == 2 and "0.6s: lies after the instant that is shown" in done.stderr, done
     done = memtop("report", "--since", "0.2s", "--format", "html", session())
     assert done.returncode == 2 and "stacks of its marks" in done.stderr, done
 
