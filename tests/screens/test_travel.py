@@ -246,8 +246,8 @@ def t_the_past_does_not_wait_until_a_file_is_read():
 def t_the_header_of_a_file_that_is_read_is_of_its_end():
     """Other views come to the front meanwhile, and each asks for figures."""
     folder = temporary_folder()
-    with kept_in(folder, "tests/targets/s_paths 19 15") as t:
-        t.wait_for("EXITED 0", 60)
+    with kept_in(folder, "tests/targets/s_paths 17 150") as t:
+        t.wait_for("EXITED 0", 150)
         t.keys("Q")
         t.wait_exit()
     name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
@@ -268,7 +268,7 @@ def t_the_header_of_a_file_that_is_read_is_of_its_end():
 @test
 def t_keys_on_the_way_back_are_answered_and_do_not_end_it():
     folder = temporary_folder()
-    many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 60)"  # so many paths that keys come in between
+    many = f"exec {BUILD}/tests/targets/s_paths 17 hold < <(exec sleep 150)"  # so many paths that keys come in between
     with running(["bash", "-c", many], env={"XDG_STATE_HOME": folder, "HOME": folder, "MEMTOP_TEST_KEY_BYTES": "20000"}) as t:
         t.wait_for(re.compile(r"s_paths.*LIVE 0:(00:0[6-9]|00:[1-5]|0[1-9])"), 30)
         t.keys("2")
