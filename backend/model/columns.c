@@ -412,14 +412,10 @@ int maker_put(struct model *m, const struct heap_event *e, struct err *err)
 	struct maker *s = m->maker;
 
 	heap_put(&s->coming, e);
-	bool viewed = s->worker || (s->paced && s->heap);
-	if (s->coming.count < (viewed ? MANY : BATCH))
-		return 0;
-	if (viewed && !s->worker) /* the first state of a large program */
-		s->worker = worker_new();
-	if (!s->worker)
+	if (!s->worker && s->coming.count >= BATCH)
 		return maker_take(m, err);
-	if (s->coming.count >= MOST || !worker_busy(s->worker))
+	if (s->worker && s->coming.count >= MANY &&
+	    (s->coming.count >= MOST || !worker_busy(s->worker)))
 		begin_job(m); /* the last resort: it waits */
 	return 0;
 }
