@@ -18,7 +18,7 @@ static void remember(struct model *m, uint64_t time_ns, const struct totals *tot
 		sum->alloc_blocks, sum->free_blocks, m->figures.rss,
 	};
 
-	if (totals->peak_bytes && p.live_bytes > totals->peak_bytes)
+	if (totals->peak_bytes && p.live_bytes > totals->peak_bytes + totals->peak_error_bytes)
 		return;
 	series_tick(&m->history.series, &p);
 }

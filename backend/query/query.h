@@ -255,7 +255,8 @@ struct interval_row {
  * keeps its live amounts, by the mark's id, for ids below the returned one. Each is counted once.
  */
 uint32_t query_marks(struct query *q, const struct change **list);
-/* ... and from a mark to now, once the snapshot says so: model_count_since(). */
+/* ... and from a mark to now, as of the last query_marks(), if its snapshot says so:
+ * model_count_since(). */
 bool query_since_mark(struct query *q, uint32_t mark, struct change *sum);
 /* The rows are the caller's; they are good as long as the names are (see struct sites_kept). */
 struct intervals_kept {

@@ -93,10 +93,10 @@ struct asker {
 		uint32_t id;
 	} * later;
 	size_t later_count, later_room;
-	uint64_t changes[VIEW_COUNT + 1]; /* number of them; the last: of all views */
-	uint64_t wanted[VIEW_COUNT];      /* what each view's rows are of */
-	unsigned by_key; /* 1 + the view in which a key asked for it: the next one waits for its
-			    rows */
+	/* How often other rows were wanted of each view; the last: of all views. */
+	uint64_t changes[VIEW_COUNT + 1];
+	uint64_t wanted[VIEW_COUNT]; /* what each view's rows are of */
+	unsigned by_key; /* 1 + the view in which the last key asked for other rows; 0 = none */
 	/* of the answer under way: */
 	bool apart; /* the thread makes it, or has */
 	enum view_id of;

@@ -74,7 +74,6 @@ uint32_t query_marks(struct query *q, const struct change **list)
 bool query_since_mark(struct query *q, uint32_t mark, struct change *sum)
 {
 	query_mine(q);
-	query_now(q);
 	*sum = q->raw->since;
 	return q->raw->since_of == mark;
 }

@@ -10,6 +10,7 @@
 #include "base/worker.h"
 #include "model/model_state.h"
 
+#include <stdatomic.h>
 #include <unistd.h>
 
 #define TICK 100000000ull
@@ -237,15 +238,40 @@ TEST(a_contradiction_is_told_by_a_later_event)
 	free(p);
 }
 
-static void be_slow(void *arg)
+/* The thread works until the gate is open. */
+static atomic_bool gate;
+
+static void work_on(void *arg)
 {
-	usleep(*(const useconds_t *)arg);
+	(void)arg;
+	while (!gate)
+		usleep(100);
 }
 
-/* A machine has no time for the thread: what waits for it does not grow without end. */
-TEST(what_waits_for_the_thread_is_bounded)
+static void hold_thread(struct model *m)
 {
-	enum { EVENTS = 600000 };
+	gate = false;
+	worker_begin(m->maker->worker, work_on, NULL);
+}
+
+static void let_go(struct model *m)
+{
+	gate = true;
+	while (worker_busy(m->maker->worker))
+		usleep(100);
+}
+
+/* Until the thread is there, and what is shown is of the last tick. */
+static void catch_up(struct model *m)
+{
+	be_due(m);
+	while (!m->maker->worker || m->maker->ticks != model_ticks(m))
+		model_heap(m);
+}
+
+/* A view of a program with one slot; the thread has nothing to do. */
+static struct pair *one_slot(void)
+{
 	struct pair *p = calloc(1, sizeof *p);
 
 	begin(p);
@@ -255,17 +281,30 @@ TEST(what_waits_for_the_thread_is_bounded)
 	made_tick(m, p->now += TICK, 0);
 	model_heap(m);
 	made_tick(m, p->now += TICK, 0);
-	be_due(m);
-	while (!m->maker->worker || m->maker->ticks != model_ticks(m))
-		model_heap(m);
-	static useconds_t long_us = 2000000;
-	worker_begin(m->maker->worker, be_slow, &long_us);
+	catch_up(m);
+	return p;
+}
+
+/* A while, and no longer: the main thread waits for it. */
+static void work_a_while(void *arg)
+{
+	(void)arg;
+	usleep(300000);
+}
+
+/* A machine has no time for the thread: what waits for it does not grow without end. */
+TEST(what_waits_for_the_thread_is_bounded)
+{
+	enum { EVENTS = 600000 };
+	struct pair *p = one_slot();
+	struct model *m = p->of[0];
+
+	worker_begin(m->maker->worker, work_a_while, NULL);
 	for (uint64_t i = 1; i <= EVENTS; i++)
 		made_counts(m, 1, i, i, 0, 0);
 	CHECK(m->maker->coming.count < EVENTS);
 	made_tick(m, p->now += TICK, 0);
-	for (be_due(m); m->maker->ticks != model_ticks(m);)
-		model_heap(m);
+	catch_up(m);
 	CHECK_EQ(heap_incl(model_heap(m), 0).alloc_blocks, EVENTS);
 	end(p);
 	free(p);
@@ -274,7 +313,6 @@ TEST(what_waits_for_the_thread_is_bounded)
 /* No event follows the last tick, so it is told with that, whatever the thread does. */
 TEST(the_last_tick_tells_a_contradiction)
 {
-	static useconds_t long_us = 300000;
 	struct pair *p = calloc(1, sizeof *p);
 	struct event counts = { .type = MTW_COUNTS },
 		     tick = { .type = MTW_TICK,
@@ -287,9 +325,8 @@ TEST(the_last_tick_tells_a_contradiction)
 		grow(p);
 	model_heap(m);
 	grow(p);
-	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
-		model_heap(m);
-	worker_begin(m->maker->worker, be_slow, &long_us);
+	catch_up(m);
+	worker_begin(m->maker->worker, work_a_while, NULL);
 	counts.u.counts.slot = 1;
 	CHECK_EQ(model_apply(m, &counts, &err), 0); /* they shrink */
 	tick.u.tick.time_ns = p->now += TICK;
@@ -303,39 +340,28 @@ TEST(the_last_tick_tells_a_contradiction)
 /* A link that reads no more while the model is full never waits for the thread. */
 TEST(full_until_the_thread_is_done)
 {
-	static useconds_t long_us = 2000000;
-	struct pair *p = calloc(1, sizeof *p);
+	struct pair *p = one_slot();
+	struct model *m = p->of[0];
 	uint64_t n = 0;
 
-	begin(p);
-	struct model *m = p->of[0];
-	made_node(m, 1, 0, 0, 1);
-	made_slot(m, 1, 1, 0);
-	made_tick(m, p->now += TICK, 0);
-	model_heap(m);
-	made_tick(m, p->now += TICK, 0);
-	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
-		model_heap(m);
 	CHECK(maker_settled(m) && !model_full(m));
-	worker_begin(m->maker->worker, be_slow, &long_us);
+	hold_thread(m);
 	CHECK(!model_full(m));
 	for (; !model_full(m); n++)
 		made_counts(m, 1, n + 1, n + 1, 0, 0);
-	CHECK(worker_busy(m->maker->worker) && m->maker->coming.count == n);
-	while (worker_busy(m->maker->worker))
-		usleep(1000);
+	CHECK_EQ(m->maker->coming.count, n);
+	let_go(m);
 	CHECK(!model_full(m));
 
 	/* who wants all of it in the columns: full until it is */
 	while (!maker_settled(m))
-		usleep(1000);
-	worker_begin(m->maker->worker, be_slow, &long_us);
+		usleep(100);
+	hold_thread(m);
 	made_counts(m, 1, n + 1, n + 1, 0, 0);
 	CHECK(!model_full(m) && !maker_settled(m) && model_full(m));
-	while (model_full(m))
-		usleep(1000);
+	let_go(m);
 	while (!maker_settled(m))
-		usleep(1000);
+		usleep(100);
 	CHECK(!m->maker->coming.count && !worker_busy(m->maker->worker));
 	CHECK_EQ(columns_now(&m->maker->columns, 0).alloc_blocks, n + 1);
 	end(p);
@@ -346,28 +372,18 @@ TEST(full_until_the_thread_is_done)
  */
 TEST(who_looked_at_a_busy_thread_gets_a_snapshot)
 {
-	static useconds_t short_us = 100000;
-	struct pair *p = calloc(1, sizeof *p);
-
-	begin(p);
+	struct pair *p = one_slot();
 	struct model *m = p->of[0];
-	made_node(m, 1, 0, 0, 1);
-	made_slot(m, 1, 1, 0);
-	made_tick(m, p->now += TICK, 0);
-	model_heap(m);
-	made_tick(m, p->now += TICK, 0);
-	for (be_due(m); !m->maker->worker || m->maker->ticks != model_ticks(m);)
-		model_heap(m);
-	worker_begin(m->maker->worker, be_slow, &short_us);
+
+	hold_thread(m);
 	made_tick(m, p->now += TICK, 0);
 	be_due(m);
 	model_heap(m); /* not now */
-	while (worker_busy(m->maker->worker))
-		usleep(1000);
+	let_go(m);
 	for (uint64_t i = 1; i <= 70000; i++)
 		made_counts(m, 1, i, i, 0, 0);
 	while (worker_busy(m->maker->worker))
-		usleep(1000);
+		usleep(100);
 	CHECK(m->maker->made != NULL);
 	end(p);
 	free(p);

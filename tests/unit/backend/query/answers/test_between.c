@@ -231,12 +231,12 @@ static void check_marks(struct plain *p)
 	struct expected e = { 0 };
 	struct change c;
 
+	model_count_since(p->x.m, p->newest);
 	CHECK_EQ(query_marks(q, &list), p->marks + 1);
 	check_marked(p, p->marks + 1, list);
 	CHECK_EQ(query_marks(q, &list), p->marks + 1);
 	if (!p->newest)
 		return;
-	model_count_since(p->x.m, p->newest);
 	CHECK(query_since_mark(q, p->newest, &c));
 	for (uint32_t s = 1; s <= p->slots; s++)
 		count_change(p, p->newest, 0, s, &e);
