@@ -166,10 +166,7 @@ static int64_t judge(struct query *q, struct verdict *v)
 {
 	const struct site_table *t = q->sites;
 	const struct growth *g = &t->growth;
-	uint32_t grew;
-	enum shape shape =
-		shape_of(g->whole.net, g->ns, g->count, t->samples[t->sample_count - 1].live_bytes,
-			 &g->whole.swing, &grew);
+	enum shape shape = g->whole.shape;
 
 	say_shape(q, v, shape, growth_steady(t));
 	say_process(q, v, g->whole.total);
@@ -189,13 +186,12 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 		total = g->rss.total;
 	const struct runtime *own = runtime_of(q->m);
 	char number[FORMAT_NUMBER + 1], time[FORMAT_SPAN];
-	uint32_t grew;
 
 	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes,
 		 least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
 	int64_t known = heap > 0 ? heap : 0, rest = total - known - agent;
 	if (!t->samples[g->edge[0]].rss_bytes || rest < (int64_t)least || rest / 2 <= known ||
-	    shape_of(g->rss.net, g->ns, g->count, rss, &g->rss.swing, &grew) != SHAPE_STEADY)
+	    g->rss.shape != SHAPE_STEADY)
 		return;
 	*v = (struct verdict){ .kind = V_RSS_GROWING, .word = "RSS GROWS", .share_percent = -1 };
 	per_minute(q, v, total, number, time);

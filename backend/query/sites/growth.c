@@ -13,6 +13,7 @@
  *     interval   from the low of one span to the low of the next: what stays of all ups and downs
  *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth
  *                below four times that is chance
+ *     onset      of growth that began late: all is judged from there, see onset_of()
  *
  * Times are running times: while the program is stopped, nothing can grow.
  *
@@ -27,7 +28,8 @@
 
 #define NEEDED_SAMPLES 8u /* and so many of them, two a span */
 #define SPANS_LEAST 4u
-#define TICKS_A_SPAN 20u /* at least: low and high of the whole come from so many */
+#define ONSET_NS 10000000000ull /* growth that began later is seen after so long */
+#define TICKS_A_SPAN 20u        /* at least: low and high of the whole come from so many */
 #define CHANCE 4u
 #define AGAIN 3u /* times */
 
@@ -44,6 +46,22 @@ void query_pass(struct query *q, bool on)
 	q->passes = on;
 }
 
+static void cut_at(const struct model *m, const struct site_table *t, size_t first, size_t spans,
+		   struct growth *g)
+{
+	size_t n = t->sample_count, steps = n - 1 - first;
+
+	for (size_t i = 0; i <= spans; i++)
+		g->edge[i] = (uint32_t)(first + i * steps / spans);
+	for (size_t i = 0; i < spans; i++)
+		g->at_ns[i] = model_running(m, t->samples[g->edge[i]].time_ns);
+	g->end_ns = model_running(m, t->samples[n - 1].time_ns);
+	g->count = spans - 1;
+	for (size_t i = 0; i < g->count; i++)
+		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
+	g->needed_ns = 0;
+}
+
 static void cut_spans(const struct model *m, struct site_table *t)
 {
 	struct growth *g = &t->growth;
@@ -55,17 +73,13 @@ static void cut_spans(const struct model *m, struct site_table *t)
 		first++;
 	if (n - first < NEEDED_SAMPLES || model_running(m, t->samples[n - 1].time_ns) < ready)
 		return;
-	size_t steps = n - 1 - first, spans = steps / 2;
-	spans = spans < SPANS_LEAST - 1 ? SPANS_LEAST - 1 : spans > SPANS_MAX ? SPANS_MAX : spans;
-	for (size_t i = 0; i <= spans; i++)
-		g->edge[i] = (uint32_t)(first + i * steps / spans);
-	for (size_t i = 0; i < spans; i++)
-		g->at_ns[i] = model_running(m, t->samples[g->edge[i]].time_ns);
-	g->end_ns = model_running(m, t->samples[n - 1].time_ns);
-	g->count = spans - 1;
-	for (size_t i = 0; i < g->count; i++)
-		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
-	g->needed_ns = 0;
+	size_t spans = (n - 1 - first) / 2;
+	g->from = (uint32_t)first;
+	cut_at(m, t, first,
+	       spans < SPANS_LEAST ? SPANS_LEAST
+	       : spans > SPANS_MAX ? SPANS_MAX
+				   : spans,
+	       g);
 }
 
 /* One figure per sample, or the lowest and the largest drop since the previous one. */
@@ -91,7 +105,7 @@ static uint64_t usual_fall(const struct growth *g, const struct curve *c)
 	uint64_t falls[MTW_SAMPLES_MAX];
 	size_t n = 0;
 
-	for (uint32_t i = g->edge[0] + 1; i <= g->edge[g->count + 1]; i++)
+	for (uint32_t i = g->from + 1; i <= g->edge[g->count + 1]; i++)
 		falls[n++] = fall_at(c, i);
 	qsort(falls, n, sizeof *falls, largest_first);
 	return falls[AGAIN - 1];
@@ -121,7 +135,7 @@ static uint64_t low_of(const struct growth *g, const struct curve *c, size_t spa
 	return low;
 }
 
-static void rise_of(const struct growth *g, const struct curve *c, struct rise *r)
+static void rise_of(const struct growth *g, const struct curve *c, uint64_t live, struct rise *r)
 {
 	uint64_t low = low_of(g, c, 0), usual = usual_fall(g, c), before;
 	size_t seen = (g->edge[g->count + 1] - g->edge[0]) / (g->count + 1) + 1;
@@ -135,13 +149,123 @@ static void rise_of(const struct growth *g, const struct curve *c, struct rise *
 	}
 	if (c->low && always_falls(g, c, usual))
 		seen = TICKS_A_SPAN;
-	r->swing = (struct swing){ .usual = usual, .noise = usual / (seen + 1) * CHANCE };
+	struct swing swing = { .usual = usual, .noise = usual / (seen + 1) * CHANCE };
+	r->shape = shape_of(r->net, g->ns, g->count, live, &swing, &r->grew);
 }
 
-static void rise_of_all(struct site_table *t)
+static uint64_t newest_live(const struct site_table *t)
+{
+	return t->sample_count ? t->samples[t->sample_count - 1].live_bytes : 0;
+}
+
+/* The lowest from sample i to the next. */
+static uint64_t level(const struct curve *c, uint32_t i)
+{
+	return c->low && c->low[i + 1] < c->live[i] ? c->low[i + 1] : c->live[i];
+}
+
+/*
+ * In as much time before the spans it rose at most half as fast, but for one step: what slows down
+ * only looks steady from near.
+ */
+static bool quiet_before(const struct model *m, const struct site_table *t, const struct growth *g,
+			 const struct curve *c, int64_t total)
+{
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0], since = g->at_ns[0], rose = 0, most = 0,
+		 most_ns = 0;
+	uint32_t first = g->edge[0];
+
+	while (first > g->from && g->at_ns[0] - since < length) {
+		uint64_t low = level(c, first - 1), high = level(c, first), until = since;
+		uint64_t by = high > low ? high - low : 0;
+		since = model_running(m, t->samples[--first].time_ns);
+		rose += by;
+		if (by >= most) {
+			most = by;
+			most_ns = until - since;
+		}
+	}
+	return g->edge[0] - first >= SPANS_LEAST &&
+	       (double)(rose - most) * (double)length * 2 <=
+		       (double)total * (double)(g->at_ns[0] - since - most_ns);
+}
+
+/* How long it rose before the fall at sample i. */
+static uint64_t rose_for(const struct model *m, const struct site_table *t, const struct growth *g,
+			 const struct curve *c, uint32_t i)
+{
+	uint32_t first = i - 1;
+
+	while (first > g->from && c->live[first - 1] < c->live[first])
+		first--;
+	return model_running(m, t->samples[i - 1].time_ns) -
+	       model_running(m, t->samples[first].time_ns);
+}
+
+/* Growth that is no more may be the next rise of a saw-tooth: of one that fell twice, or rose for
+ * at least half as long before it fell. */
+static uint64_t may_fall(const struct model *m, const struct site_table *t, const struct growth *g,
+			 const struct curve *c)
+{
+	uint64_t most = 0, second = 0;
+	uint32_t at = 0;
+
+	for (uint32_t i = g->from + 1; i <= g->edge[g->count + 1]; i++) {
+		uint64_t x = fall_at(c, i);
+		if (x > most) {
+			second = most;
+			most = x;
+			at = i;
+		} else if (x > second) {
+			second = x;
+		}
+	}
+	bool again = at && rose_for(m, t, g, c, at) * 2 >= g->at_ns[g->count] - g->at_ns[0];
+	return again && most > second * 2 ? most : second * 2;
+}
+
+/* The first interval is no part of the quiet time before. */
+static bool began(const struct growth *g, const struct rise *r)
+{
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
+
+	return (double)r->net[0] * (double)length >= 0.75 * (double)r->total * (double)g->ns[0];
+}
+
+/*
+ * Growth that began late, and is steady since: the largest part of the samples that ends with the
+ * newest, is steady from its first interval on, and has a quiet time before it. False: there is
+ * none.
+ */
+static bool onset_of(const struct model *m, const struct site_table *t, const struct curve *c,
+		     struct growth *g, struct rise *r)
+{
+	uint32_t n = (uint32_t)t->sample_count;
+	struct growth late = { .from = g->from };
+
+	for (uint32_t first = g->from + SPANS_LEAST; first + SPANS_LEAST < n; first++) {
+		uint32_t steps = n - 1 - first;
+		cut_at(m, t, first, steps > SPANS_MAX ? SPANS_MAX : steps, &late);
+		if (late.end_ns - late.at_ns[0] < ONSET_NS)
+			return false;
+		rise_of(&late, c, newest_live(t), r);
+		if (r->shape != SHAPE_STEADY || !began(&late, r) ||
+		    (uint64_t)r->total <= may_fall(m, t, &late, c) ||
+		    !quiet_before(m, t, &late, c, r->total))
+			continue;
+		*g = late;
+		return true;
+	}
+	return false;
+}
+
+static void rise_of_all(const struct model *m, struct site_table *t)
 {
 	uint64_t live[MTW_SAMPLES_MAX], low[MTW_SAMPLES_MAX], fall[MTW_SAMPLES_MAX],
 		rss[MTW_SAMPLES_MAX];
+	struct growth *g = &t->growth;
+	struct curve whole = { live, low, fall };
+	struct rise late;
 
 	for (size_t i = 0; i < t->sample_count; i++) {
 		live[i] = t->samples[i].live_bytes;
@@ -149,8 +273,10 @@ static void rise_of_all(struct site_table *t)
 		fall[i] = t->samples[i].fall_bytes;
 		rss[i] = t->samples[i].rss_bytes;
 	}
-	rise_of(&t->growth, &(struct curve){ live, low, fall }, &t->growth.whole);
-	rise_of(&t->growth, &(struct curve){ rss, NULL, NULL }, &t->growth.rss);
+	rise_of(g, &whole, newest_live(t), &g->whole);
+	if (g->whole.shape != SHAPE_STEADY && onset_of(m, t, &whole, g, &late))
+		g->whole = late;
+	rise_of(g, &(struct curve){ rss, NULL, NULL }, rss[t->sample_count - 1], &g->rss);
 }
 
 static const uint64_t *held_at_samples(const struct query_site *s)
@@ -160,19 +286,24 @@ static const uint64_t *held_at_samples(const struct query_site *s)
 	return s->held[AT_SHAPES].at ? s->held[AT_SHAPES].at : none;
 }
 
-static void shape_site(const struct site_table *t, struct query_site *s)
+static void shape_site(const struct model *m, const struct site_table *t, struct query_site *s)
 {
-	const struct growth *g = &t->growth;
-	struct rise r = { 0 };
+	struct growth g = t->growth, late = g;
+	struct rise r = { .shape = SHAPE_YOUNG }, since;
+	struct curve c = { held_at_samples(s), NULL, NULL };
 
-	if (g->count && t->by_slot)
-		rise_of(g, &(struct curve){ held_at_samples(s), NULL, NULL }, &r);
-	size_t count = t->by_slot ? g->count : 0;
-	double minutes = count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
-	s->pub.shape = shape_of(r.net, g->ns, count,
-				t->sample_count ? t->samples[t->sample_count - 1].live_bytes : 0,
-				&r.swing, &s->pub.grew);
-	s->pub.intervals = (uint32_t)count;
+	g.count = t->by_slot ? g.count : 0;
+	if (g.count)
+		rise_of(&g, &c, newest_live(t), &r);
+	if (g.count && r.shape != SHAPE_STEADY && c.live[t->sample_count - 1] &&
+	    onset_of(m, t, &c, &late, &since)) {
+		g = late;
+		r = since;
+	}
+	double minutes = g.count ? (double)(g.at_ns[g.count] - g.at_ns[0]) / 6e10 : 0;
+	s->pub.shape = r.shape;
+	s->pub.grew = r.grew;
+	s->pub.intervals = (uint32_t)g.count;
 	s->pub.net_window = r.total;
 	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)r.total / minutes) : 0;
 }
@@ -209,12 +340,12 @@ void growth_update(struct query *q, struct site_table *t)
 	if (taken)
 		cut_spans(q->m, t);
 	if (taken && t->growth.count)
-		rise_of_all(t);
+		rise_of_all(q->m, t);
 	uint64_t as_of = t->at_samples.publications + 1;
 	for (size_t i = 0; i < t->count; i++) {
 		struct query_site *s = t->sites[i];
 		if (taken && (t->shaped != as_of || !s->pub.trend))
-			shape_site(t, s);
+			shape_site(q->m, t, s);
 		draw_trend(t, s);
 	}
 	if (taken)

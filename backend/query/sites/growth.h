@@ -14,7 +14,8 @@ struct site_table;
 
 struct rise { /* from the low of each span to the low of the next */
 	int64_t net[SPANS_MAX], total;
-	struct swing swing;
+	uint32_t grew; /* intervals */
+	enum shape shape;
 };
 
 #define GROWTH_START_UP_NS 5000000000ull /* of a run, which do not count */
@@ -24,7 +25,8 @@ struct rise { /* from the low of each span to the low of the next */
 /* The basis for judging growth, the same for every site and for the whole
  * (query/sites/growth.c). */
 struct growth {
-	size_t count;                 /* intervals; 0 = nothing yet */
+	size_t count;  /* intervals; 0 = nothing yet */
+	uint32_t from; /* the first sample that counts: falls are looked for from it */
 	uint32_t edge[SPANS_MAX + 1]; /* the first sample of each span, and the newest */
 	uint64_t at_ns[SPANS_MAX];    /* when they begin, by running time (model_running()) */
 	uint64_t ns[SPANS_MAX];       /* lengths of the intervals */

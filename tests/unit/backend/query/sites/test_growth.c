@@ -118,6 +118,155 @@ TEST(each_shape_keeps_its_name_whatever_the_samples_phase)
 	}
 }
 
+/* MiB after s seconds. */
+static double late_leak(double s)
+{
+	return 5 + (s > 60 ? 0.1 * (s - 60) : 0);
+}
+static double late_slow_leak(double s)
+{
+	return 5 + (s > 60 ? 0.003 * (s - 60) : 0);
+}
+static double step_and_leak(double s)
+{
+	return 5 + (s > 58 ? 20 : 0) + (s > 60 ? 0.1 * (s - 60) : 0);
+}
+static double load_and_leak(double s)
+{
+	return 5 + (s > 15 && s < 25 ? 50 : 0) + (s > 60 ? 0.1 * (s - 60) : 0);
+}
+static double shrink_and_leak(double s)
+{
+	return s < 60 ? 40 - 0.3 * s : 22 + 0.1 * (s - 60);
+}
+static double leak_beneath(double s)
+{
+	return 5 + s * 2 - (double)(uint64_t)(s * 2) + (s > 60 ? 0.1 * (s - 60) : 0);
+}
+static double late_load(double s)
+{
+	return 5 + (s > 60 ? 10 : 0);
+}
+static double hyperbola(double s)
+{
+	return 5 + 40 * s / (s + 30);
+}
+static double three_loads(double s)
+{
+	return 5 + (s > 61) + (s > 68) + (s > 75);
+}
+static double batches(double s)
+{
+	double in = s - 60 * (double)(uint64_t)(s / 60);
+
+	return 5 + (in < 25 ? in * 0.3 : 0);
+}
+static double ups_and_downs(double s)
+{
+	double in = s / 50 - (double)(uint64_t)(s / 50);
+
+	return 5 + 6 * in;
+}
+
+/* The heap of one call site follows f(), beside another that holds still. First and last second in
+ * which it is told to grow, from `from` on; 0: it is not. */
+static void growing_when(double (*f)(double s), double phase, double from, double until,
+			 double *first, double *last)
+{
+	struct session x;
+	struct verdict v;
+	const struct site *s;
+	uint64_t shaped = 0;
+
+	family(&x);
+	x.samples.phase = phase;
+	*first = *last = 0;
+	while ((double)x.now / 1e9 < until) {
+		follow(&x, 6, f((double)x.now / 1e9) * MIB);
+		tick(&x, STEP_NS);
+		if (shaped == x.samples.serial || (double)x.now / 1e9 < from)
+			continue;
+		shaped = x.samples.serial;
+		query_verdict(x.q, &v);
+		query_sites(x.q, BY_GROWTH, false, true, &s);
+		if (v.kind != V_GROWING)
+			continue;
+		CHECK_STR(s[0].name, "draw");
+		*first = *first > 0 ? *first : (double)x.now / 1e9;
+		*last = (double)x.now / 1e9;
+	}
+	end(&x);
+}
+
+TEST(a_leak_that_begins_late_is_told_soon)
+{
+	static double (*const all[])(double) = { late_leak,     late_slow_leak,  step_and_leak,
+						 load_and_leak, shrink_and_leak, leak_beneath };
+	double first, last;
+
+	EACH(i, all)
+	EACH(f, phases)
+	{
+		growing_when(all[i], phases[f], 55, 200, &first, &last);
+		if (!(first > 62 && first < 60 + 26 && last > 190))
+			printf("  %zu from %.2f s to %.2f\n", i, first, last);
+		CHECK(first > 62 && first < 60 + 26 && last > 190);
+	}
+}
+
+TEST(the_call_site_of_a_late_leak_is_steady_whatever_the_rest_does)
+{
+	struct session x;
+	const struct site *s;
+
+	family(&x);
+	while (x.now < 85 * SECOND) {
+		double at = (double)x.now / 1e9;
+		follow(&x, 6, late_leak(at) * MIB);
+		follow(&x, 7, (40 - (at > 60 ? 0.1 * (at - 60) : 0)) * MIB);
+		tick(&x, STEP_NS);
+	}
+	query_sites(x.q, BY_GROWTH, false, true, &s);
+	CHECK_STR(s[0].name, "draw");
+	CHECK_EQ(s[0].shape, SHAPE_STEADY);
+	CHECK(s[0].net_per_min > 5.8 * MIB && s[0].net_per_min < 6.2 * MIB);
+	end(&x);
+}
+
+/* What slows down looks steady from near, and what was given back comes again. */
+TEST(what_is_no_leak_is_none_from_near)
+{
+	static double (*const all[])(double) = { late_load, hyperbola, three_loads, batches,
+						 ups_and_downs };
+	double first, last;
+
+	EACH(i, all)
+	EACH(f, phases)
+	{
+		growing_when(all[i], phases[f], 55, 640, &first, &last);
+		if (first > 0)
+			printf("  %zu grows from %.2f s to %.2f\n", i, first, last);
+		CHECK(!(first > 0));
+	}
+}
+
+/* It grows no more, and the samples say so as soon as they do for one that ran from the start. */
+TEST(a_late_leak_that_stops_is_told_too)
+{
+	struct session x;
+	struct verdict v;
+
+	family(&x);
+	while (x.now < 130 * SECOND) {
+		double at = (double)x.now / 1e9;
+		follow(&x, 6, late_leak(at < 100 ? at : 100) * MIB);
+		tick(&x, STEP_NS);
+	}
+	query_verdict(x.q, &v);
+	CHECK(v.kind != V_GROWING);
+	end(&x);
+}
+
 /* Marks every five seconds, on a saw-tooth of five seconds and on a leak: the same words with and
  * without. */
 TEST(marks_do_not_matter)
