@@ -236,7 +236,8 @@ int tool_sites(struct tool_call *c, struct err *err)
 	struct listing *t = listing_new(columns, sizeof columns / sizeof *columns, 0);
 	for (size_t i = 0; i < n && i < limit; i++) {
 		put_amounts(t, &list[i].amounts.sum);
-		listing_put(t, format_signed(growth, list[i].net_per_min));
+		listing_put(t,
+			    list[i].intervals ? format_signed(growth, list[i].net_per_min) : "-");
 		listing_put(t, report_shape(list[i].shape));
 		put_site(t, &list[i]);
 	}

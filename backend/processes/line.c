@@ -8,7 +8,9 @@
 
 #define SILENT_NS 3000000000ull /* without figures: its agent does not run */
 #define GROWTH_FROM 4           /* samples: less than three seconds cannot predict a minute */
-#define WINDOW 10u              /* samples: as model_window() */
+#define GROWTH_LEAST_NS 3000000000ull
+#define MINUTE_NS 60000000000ull
+#define WINDOW 10u /* samples: as model_window() */
 
 bool line_runs(const struct line *l)
 {
@@ -109,12 +111,32 @@ void line_measure(struct line *l, uint64_t now)
 	double window = (double)(l->ran_ns - begin->ns) / 1e9,
 	       all = (double)(l->ran_ns - oldest->ns) / 1e9;
 
+	l->p.rate_known = true;
 	if (window > 0 && !l->p.watch)
 		l->p.rate = l->p.sum.alloc_bytes > begin->allocated
 				    ? (double)(l->p.sum.alloc_bytes - begin->allocated) / window
 				    : 0;
-	if (l->sample_count >= GROWTH_FROM && all > 0)
+	l->p.growth_known = l->sample_count >= GROWTH_FROM && all > 0;
+	if (l->p.growth_known)
 		l->p.growth = ((double)l->p.live_bytes - (double)oldest->live) / all * 60;
+}
+
+void line_measured(struct process *p, const struct model *m)
+{
+	const struct point *points;
+	size_t n = model_history(m, &points), first = n;
+	uint64_t end = n ? model_running(m, points[n - 1].time_ns) : 0, since = end;
+
+	while (first && end - since < MINUTE_NS)
+		since = model_running(m, points[--first].time_ns);
+	p->rate_known = n > 1;
+	p->rate = p->rate_known ? model_rates(m).alloc_bytes : 0;
+	p->growth_known = end - since >= GROWTH_LEAST_NS;
+	p->growth =
+		p->growth_known
+			? ((double)points[n - 1].live_bytes - (double)points[first].live_bytes) /
+				  (double)(end - since) * MINUTE_NS
+			: 0;
 }
 
 void line_rest(struct line *l)
@@ -123,4 +145,5 @@ void line_rest(struct line *l)
 	l->samples = NULL;
 	l->sample_count = 0;
 	l->p.rate = l->p.growth = 0;
+	l->p.rate_known = l->p.growth_known = false;
 }

@@ -59,6 +59,8 @@ void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 /* Each second, for a line with known figures: a relative's come with its watch. While it is
  * stopped, rate and growth stay as they were. */
 void line_measure(struct line *l, uint64_t now);
+/* Of one in a file, at its end, from the figures of its session. */
+void line_measured(struct process *p, const struct model *m);
 void line_rest(struct line *l); /* it runs no more: no samples, no rates */
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);

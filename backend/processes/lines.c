@@ -36,7 +36,7 @@ static const struct process *find_all(struct processes *p)
 	row->state = sum.running || !first ? PROCESS_RUNNING : first->p.state;
 	row->status = first ? first->p.status : 0;
 	row->status_known = first && first->p.status_known;
-	row->live_bytes = row->peak_bytes = sum.bytes.least;
+	row->live_bytes = sum.bytes.least;
 	row->live_blocks = sum.blocks.least;
 	for (size_t i = 0; i < p->count; i++) {
 		const struct line *l = p->lines[i];
@@ -45,10 +45,17 @@ static const struct process *find_all(struct processes *p)
 		if (l && line_runs(l)) {
 			row->rate += l->p.rate;
 			row->growth += l->p.growth;
+			row->rate_known |= l->p.rate_known && !p->file;
+			row->growth_known |= l->p.growth_known && !p->file;
 		}
 	}
 	if (row->watch)
 		row->peak_bytes = model_totals(watch_now(row->watch))->peak_bytes;
+	if (row->watch && p->file) /* else it is not known of each */
+		line_measured(row, watch_now(row->watch));
+	/* two looks at different times */
+	if (row->peak_bytes && row->peak_bytes < row->live_bytes)
+		row->peak_bytes = row->live_bytes;
 	return p->kept > 1 ? row : NULL;
 }
 
@@ -406,8 +413,12 @@ size_t processes_list(const struct processes *p, const struct process **list)
 	if (!p->ordered)
 		put_in_order(mine);
 	GROW(mine->list, mine->list_room, p->order_count + 1);
-	for (size_t i = 0; i < p->order_count; i++)
-		mine->list[i] = p->lines[p->order[i] - 1]->p;
+	for (size_t i = 0; i < p->order_count; i++) {
+		struct line *l = p->lines[p->order[i] - 1];
+		if (p->file && l->p.watch && line_runs(l))
+			line_measured(&l->p, watch_now(l->p.watch));
+		mine->list[i] = l->p;
+	}
 	*list = mine->list;
 	return p->order_count;
 }

@@ -52,7 +52,7 @@ struct process {
 	const char *why;
 	uint64_t begin_ns, end_ns; /* since the first one's start; end 0 = it runs */
 	struct tally sum;          /* as MTW_TOTALS; up to a second old while RUNNING */
-	uint64_t live_bytes, live_blocks, peak_bytes;
+	uint64_t live_bytes, live_blocks, peak_bytes; /* a peak of 0, of All: not known */
 	/* part of live from its fork, also in its parent: sums over the tree omit it */
 	uint64_t inherited_bytes, inherited_blocks;
 	/* of these, what is live now, if its frames tell; else they only bound it */
@@ -62,6 +62,7 @@ struct process {
 	uint64_t before_blocks, before_bytes;
 	double rate;   /* allocated bytes a second: model_rates() */
 	double growth; /* live bytes a minute, mean of the last minute or of its life */
+	bool rate_known, growth_known; /* else 0 */
 	bool exact;    /* sum is final, or comes from a watch */
 	bool matters;
 	bool recorded;       /* all its figures are in the session's file */

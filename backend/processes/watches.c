@@ -144,6 +144,7 @@ void watches_figures(struct processes *p, struct line *l)
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", g->name);
 	l->p.exact = model_complete(m) || model_final(m);
 	l->p.rate = line_runs(l) ? model_rates(m).alloc_bytes : 0;
+	l->p.rate_known = line_runs(l) && !p->file;
 	if (model_final(m))
 		take_state(p, l, state, status, known);
 }

@@ -13,18 +13,25 @@
 #include <stdlib.h>
 #include <string.h>
 
+static struct value judged(const struct site *s, int64_t n)
+{
+	return (struct value){ .n = n,
+			       .known = s->intervals ? KNOWN : KNOWN_NOT,
+			       .estimate = s->amounts.sampled != 0 };
+}
+
 static struct value growth(const struct line *l)
 {
 	const struct site *s = l->row;
 
-	return (struct value){ .n = s->net_window, .estimate = s->amounts.sampled != 0 };
+	return judged(s, s->net_window);
 }
 
 static struct value growth_per_minute(const struct line *l)
 {
 	const struct site *s = l->row;
 
-	return (struct value){ .n = s->net_per_min, .estimate = s->amounts.sampled != 0 };
+	return judged(s, s->net_per_min);
 }
 
 static struct value grew(const struct line *l)

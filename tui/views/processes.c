@@ -193,32 +193,37 @@ static uint64_t ran_ns(const struct ui *ui, const struct process *p)
 }
 
 /* A figure of a process while it runs. */
-static struct value while_it_runs(const struct line *l, double n)
+static struct value while_it_runs(const struct line *l, double n, bool known)
 {
 	const struct process_row *r = l->row;
-	bool known = r->amounts.live == KNOWN && process_runs(&r->p);
 
-	return known ? (struct value){ .n = (int64_t)n } : value_none();
+	if (r->amounts.live != KNOWN || !process_runs(&r->p))
+		return value_none();
+	return (struct value){ .n = (int64_t)n, .known = known ? KNOWN : KNOWN_NOT };
 }
 
 static struct value growth(const struct line *l)
 {
-	return while_it_runs(l, ((const struct process_row *)l->row)->p.growth);
+	const struct process *p = &((const struct process_row *)l->row)->p;
+
+	return while_it_runs(l, p->growth, p->growth_known);
 }
 
 static struct value rate(const struct line *l)
 {
-	double n = ((const struct process_row *)l->row)->p.rate;
+	const struct process *p = &((const struct process_row *)l->row)->p;
 
-	return while_it_runs(l, n > 0 ? n : 0);
+	return while_it_runs(l, p->rate > 0 ? p->rate : 0, p->rate_known);
 }
 
 static struct value peak(const struct line *l)
 {
 	const struct process_row *r = l->row;
 
+	bool known = r->p.id != PROCESS_ALL || r->p.peak_bytes;
+
 	return (struct value){ .n = (int64_t)r->p.peak_bytes,
-			       .known = (enum known)r->amounts.in_all };
+			       .known = known ? (enum known)r->amounts.in_all : KNOWN_NOT };
 }
 
 static struct value pid(const struct line *l)
@@ -296,16 +301,19 @@ static const char *about(const struct ui *ui, const struct process *p)
 /* Returns the lines that it took. */
 static int draw_figures(const struct ui *ui, const struct process *p, const struct area *s, int y)
 {
-	char live[32], blocks[TEXT_BLOCKS] = "", peak[32], all[32], ran[32], begin[32];
+	char live[32], blocks[TEXT_BLOCKS] = "", peak[32] = "", all[32], ran[32], begin[32];
+	bool peaked = p->id != PROCESS_ALL || p->peak_bytes;
 	bool narrow = s->w < 100;
 
 	if (p->state == PROCESS_UNFOLLOWED)
 		return 0;
 	if (!narrow)
 		text_blocks(blocks, p->live_blocks);
-	draw_printf(s, y, 1, ROLE_NORMAL, "%s live%s%s%s, peak %s, %s in all; began %s, %s %s",
+	if (peaked)
+		text_bytes(peak, p->peak_bytes);
+	draw_printf(s, y, 1, ROLE_NORMAL, "%s live%s%s%s%s%s, %s in all; began %s, %s %s",
 		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks,
-		    process_runs(p) ? "" : " at its end", text_bytes(peak, p->peak_bytes),
+		    process_runs(p) ? "" : " at its end", peaked ? ", peak " : "", peak,
 		    text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
 		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(ui, p)));
 	return 1;

@@ -30,17 +30,18 @@ TEST(a_rate_is_of_ten_seconds)
 	struct line l = running();
 
 	allocate(&l, 1, 7 * MIB);
-	CHECK(l.p.rate == 0);
+	CHECK(l.p.rate == 0 && !l.p.rate_known);
 	allocate(&l, 2, 3 * MIB);
-	CHECK(l.p.rate == 3 * MIB);
+	CHECK(l.p.rate == 3 * MIB && l.p.rate_known);
 	allocate(&l, 3, MIB);
-	CHECK(l.p.rate == 2 * MIB);
+	CHECK(l.p.rate == 2 * MIB && !l.p.growth_known);
 	for (uint64_t i = 4; i <= 12; i++)
 		allocate(&l, i, 0);
 	CHECK(l.p.rate == 0.1 * MIB); /* of the tenth second before */
 	allocate(&l, 13, 0);
-	CHECK(l.p.rate == 0);
+	CHECK(l.p.rate == 0 && l.p.rate_known && l.p.growth_known);
 	line_rest(&l);
+	CHECK(!l.p.rate_known && !l.p.growth_known);
 }
 
 struct course {

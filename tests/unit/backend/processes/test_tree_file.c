@@ -75,6 +75,22 @@ TEST(parents_of_a_file_that_go_in_a_ring)
 	leave_file();
 }
 
+/* The file has neither rates nor the peak of all: that takes the frames of each. */
+TEST(what_the_table_does_not_tell_is_not_known)
+{
+	begin_file();
+	put_process(writer, 1, 0, 0, 0, 900, 800, 0);
+	put_process(writer, 2, 1, 0, 0, 700, 600, 0);
+	read_file();
+	const struct process *all = processes_find(tree, PROCESS_ALL), *list;
+	CHECK_EQ(all->live_bytes, 1400);
+	CHECK_EQ(all->peak_bytes, 0);
+	CHECK(!all->rate_known && !all->growth_known);
+	CHECK_EQ(processes_list(tree, &list), 2);
+	CHECK(!list[0].rate_known && !list[0].growth_known);
+	leave_file();
+}
+
 TEST(a_session_begins_with_who_allocated_most)
 {
 	begin_file();
