@@ -30,6 +30,11 @@ uint64_t ages_apart(uint64_t age_ns)
 	return rule[i].apart_ns;
 }
 
+uint64_t ages_whole_ns(void)
+{
+	return rule[0].younger_ns / faster();
+}
+
 bool ages_keep(uint64_t age_ns, uint64_t before_ns, uint64_t time_ns, uint64_t times)
 {
 	uint64_t apart = ages_apart(age_ns) * times;

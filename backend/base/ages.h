@@ -22,6 +22,7 @@
 
 /* Length of a cell in ns; 0 = everything stays. */
 uint64_t ages_apart(uint64_t age_ns);
+uint64_t ages_whole_ns(void); /* everything younger stays */
 /* Does what is so old stay? before_ns: time of the last one that stayed; times: of longer cells. */
 bool ages_keep(uint64_t age_ns, uint64_t before_ns, uint64_t time_ns, uint64_t times);
 

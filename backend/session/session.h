@@ -32,17 +32,17 @@
  * a reader that knows none, or finds a damaged one, reads the stream from its start. Without an
  * index (killed, being written) the heads of the blocks tell where they are.
  *
- * History thins out with age. A session that reached 8 MiB is written again with fewer ticks, and
- * then each time it has doubled, so that each byte is written some two times more; one with a limit
- * when it comes near that. Of the ticks of an age one stays in the time that base/ages.h says; what
- * comes after a thinning is denser until the next. Also stay: the first complete tick and the last,
- * those of an incomplete state, the last one up to each mark and to the peak, and that of each key
- * frame. Counters are cumulative, so a tick that stays has those of the ticks before it, and the
- * samples and the peak that came with them are merged as a reader merges them; MTW_S_OMITTED says
- * how many these are, so that ticks are counted as before. All other frames stay, unless a later
- * one before the same tick says all that they do: figures of the process, a thread, a loss, a scan
- * (but resident memory around a mark stays).
- * Key frames are copied, with the instants that are left; the newest stays, and of the others those
+ * History thins out with age. A session of 8 MiB or more is written again with fewer ticks,
+ * whenever a third of it is ticks that are too dense for their age: a byte of them is written some
+ * three times more, and a session of names and call paths (a build) never again. Of the ticks of an
+ * age one stays in the time that base/ages.h says; what comes after a thinning is denser until the
+ * next. Also stay: the first complete tick and the last, those of an incomplete state, the last one
+ * up to each mark and to the peak, and that of each key frame. Counters are cumulative, so a tick
+ * that stays has those of the ticks before it, and the samples and the peak that came with them are
+ * merged as a reader merges them; MTW_S_OMITTED says how many these are, so that ticks are counted
+ * as before. All other frames stay, unless a later one before the same tick says all that they do:
+ * figures of the process, a thread, a loss, a scan (but resident memory around a mark stays). Key
+ * frames are copied, with the instants that are left; the newest stays, and of the others those
  * that new ones would be.
  *
  * The new file is made beside the old one, as FILE.thin, and renamed over it: a kill at any moment
@@ -98,6 +98,8 @@ int session_why(const struct session_writer *w);          /* errno of a failed w
 struct session_ticks {
 	uint32_t stream;
 	uint64_t last_ns; /* the last one, by the file's time */
+	/* raw bytes of their frames since then: they are not thinned yet */
+	uint64_t dense_bytes, dense_from_ns;
 	uint64_t *pins; /* times of the program whose instant stays: peaks and marks; in no order */
 	size_t pin_count, pin_room;
 	struct session_key *keys; /* in the file's order */

@@ -12,47 +12,27 @@
  */
 #include "session/writer.h"
 
+#include "base/worker.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#define THIN_LEAST (8u << 20)
-#define THIN_TIMES 2u
-#define LIMIT_PART 8u /* of a file with a limit: the room that is left when it is thinned */
-#define NICE 10       /* the screen and the recording come first */
+#define LOOSE_PART 3u /* of a file, by which it is thinned */
+#define SAVED_PART 8u /* a thinning that saves less than this was in vain, */
+#define VAIN_TIMES 2u /* as was one that failed: the file grows so many times before the next */
 
 struct thinner {
 	struct session_thinning job;
-	pthread_t thread;
+	struct worker *worker;
 	session_rewrite *rewrite;
-	char *path; /* of the new file, owned */
-	int why;    /* its result, when done: 0 or an errno */
-	_Atomic bool done;
+	char *path;         /* of the new file, owned */
+	uint64_t raw_bytes; /* of the old one, up to job.bytes */
+	int why;            /* its result, when done: 0 or an errno */
 };
-
-static uint64_t least(void)
-{
-	const char *test = getenv("MEMTOP_TEST_THIN_BYTES");
-
-	return test ? strtoull(test, NULL, 10) : THIN_LEAST;
-}
-
-/* A file with a limit is thinned before it reaches that. */
-static void set_next(struct session_writer *w, uint64_t bytes)
-{
-	uint64_t first = least(), last = w->max_bytes - w->max_bytes / LIMIT_PART;
-
-	w->thinning.least = bytes > first ? bytes : first;
-	if (w->max_bytes && w->written < last && w->thinning.least > last)
-		w->thinning.least = last;
-}
 
 /* Is the path still this file, and can another take its place? A link, or another owner or name of
  * the file, would be lost. */
@@ -65,42 +45,32 @@ static bool may_replace(const struct session_writer *w)
 	       at.st_uid == geteuid();
 }
 
-static bool is_due(struct session_writer *w)
+static bool is_due(const struct session_writer *w)
 {
-	if (!w->thinning.least)
-		set_next(w, 0);
-	return !w->keys_under_way && !*w->failed.text && w->written >= w->thinning.least;
+	uint64_t loose = 0;
+
+	for (size_t i = 0; i < w->tick_count; i++)
+		loose += session_loose(&w->ticks[i]);
+	return !w->keys_under_way && !*w->failed.text && w->written >= w->thinning.least &&
+	       loose >= w->raw_bytes / LOOSE_PART;
 }
 
-static void *work(void *arg)
+static void work(void *arg)
 {
 	struct thinner *x = arg;
 
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
 	x->why = x->rewrite(&x->job);
 	/* A machine that stops after the rename finds a whole file. */
 	if (!x->why && !x->job.stop && fdatasync(x->job.to->fd))
 		x->why = errno;
-	atomic_store_explicit(&x->done, true, memory_order_release);
-	return NULL;
 }
 
-static bool begin_thread(struct thinner *x)
-{
-	sigset_t all, before;
-
-	sigfillset(&all); /* signals are the main thread's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&x->thread, NULL, work, x);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return !rc;
-}
-
-/* Its thread has ended. The ticks that it kept stay for session_thinned(). */
+/* Waits for its thread. The ticks that it kept stay for session_thinned(). */
 static void forget(struct session_writer *w)
 {
 	struct thinner *x = w->thinning.now;
 
+	worker_free(x->worker);
 	session_abandon(x->job.to);
 	unlink(x->path); /* unless it was renamed */
 	free(x->path);
@@ -111,7 +81,7 @@ static void forget(struct session_writer *w)
 
 static int give_up(struct session_writer *w, int why, struct err *err)
 {
-	set_next(w, w->written * THIN_TIMES);
+	w->thinning.least = w->written * VAIN_TIMES;
 	if (w->thinning.told || !why)
 		return 0;
 	w->thinning.told = true;
@@ -134,12 +104,12 @@ static struct session_writer *make_file(const char *path)
 	return session_create(path, 0, &none);
 }
 
-static void copy_notes(const struct session_writer *w, struct session_thinning *job)
+static void copy_notes(struct session_writer *w, struct session_thinning *job)
 {
 	size_t room = 0;
 
 	for (size_t i = 0; i < w->tick_count; i++) {
-		const struct session_ticks *t = &w->ticks[i];
+		struct session_ticks *t = &w->ticks[i];
 		struct session_ticks *x =
 			session_ticks_add(&job->streams, &job->count, &room, t->stream);
 		x->last_ns = t->last_ns;
@@ -151,6 +121,7 @@ static void copy_notes(const struct session_writer *w, struct session_thinning *
 				GROW(x->keys, x->key_room, x->key_count + 1);
 				x->keys[x->key_count++] = w->keys[k].key;
 			}
+		session_not_loose(t);
 	}
 }
 
@@ -170,10 +141,14 @@ static int start(struct session_writer *w, session_rewrite *rewrite, struct err 
 	x->job.to = to;
 	x->rewrite = rewrite;
 	x->path = path;
+	x->raw_bytes = w->raw_bytes;
 	copy_notes(w, &x->job);
 	w->thinning.now = x;
-	if (begin_thread(x))
+	x->worker = worker_new();
+	if (x->worker) {
+		worker_begin(x->worker, work, x);
 		return 0;
+	}
 	forget(w);
 	return give_up(w, EAGAIN, err);
 }
@@ -228,8 +203,10 @@ static int take(struct session_writer *w, struct err *err)
 	struct session_writer *to = x->job.to;
 	int why = *w->failed.text ? 0 : x->why ? x->why : replace(w, to);
 	bool taken = !why && !*w->failed.text;
+	bool vain = to->written > w->written - w->written / SAVED_PART;
 
 	if (taken) {
+		w->raw_bytes += to->raw_bytes - x->raw_bytes;
 		SWAP(w->fd, to->fd);
 		SWAP(w->written, to->written);
 		SWAP(w->version, to->version);
@@ -247,7 +224,7 @@ static int take(struct session_writer *w, struct err *err)
 	forget(w);
 	if (!taken)
 		return give_up(w, why, err);
-	set_next(w, w->written * THIN_TIMES);
+	w->thinning.least = vain ? w->written * VAIN_TIMES : session_thin_least();
 	return 0;
 }
 
@@ -256,16 +233,16 @@ int session_thin(struct session_writer *w, session_rewrite *rewrite, struct err 
 	struct thinner *x = w->thinning.now;
 
 	if (x) {
-		if (!atomic_load_explicit(&x->done, memory_order_acquire))
+		if (worker_busy(x->worker))
 			return 0;
-		pthread_join(x->thread, NULL);
+		worker_wait(x->worker);
 		return take(w, err);
 	}
 	if (!is_due(w))
 		return 0;
 	if (may_replace(w))
 		return start(w, rewrite, err);
-	set_next(w, w->written * THIN_TIMES);
+	w->thinning.least = w->written * VAIN_TIMES;
 	return 0;
 }
 
@@ -284,7 +261,6 @@ void session_thin_stop(struct session_writer *w)
 	if (!w->thinning.now)
 		return;
 	atomic_store(&w->thinning.now->job.stop, true);
-	pthread_join(w->thinning.now->thread, NULL);
 	forget(w);
 }
 

@@ -5,9 +5,20 @@
  */
 #include "session/writer.h"
 
+#include "base/ages.h"
+
 #include <stdlib.h>
 
+#define THIN_LEAST (8u << 20)
+
 enum { TOTALS_PEAK, PEAK, PEAKS }; /* the first pins; the others are marks */
+
+uint64_t session_thin_least(void)
+{
+	const char *test = getenv("MEMTOP_TEST_THIN_BYTES");
+
+	return test ? strtoull(test, NULL, 10) : THIN_LEAST;
+}
 
 struct session_ticks *session_ticks_add(struct session_ticks **list, size_t *count, size_t *room,
 					uint32_t stream)
@@ -40,11 +51,26 @@ static uint64_t number(const uint8_t *payload, size_t len, unsigned nth)
 	return in.bad ? 0 : v;
 }
 
+/* Frames of which a thinned session has fewer. */
+static bool is_of_ticks(uint64_t type)
+{
+	return type == MTW_COUNTS || type == MTW_PEAK || type == MTW_SAMPLE_LIVE ||
+	       type == MTW_TOTALS || type == MTW_TICK || type == MTW_THREAD ||
+	       (type >= MTW_SCAN_THREADS && type <= MTW_SCAN_AGES) || type == MTW_SCAN_COHORTS;
+}
+
 void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		  size_t len)
 {
+	t->dense_bytes += is_of_ticks(type) ? len : 0;
 	switch (type) {
-	case MTW_TICK: t->last_ns = time_ns; break;
+	case MTW_TICK:
+		t->last_ns = time_ns;
+		if (t->dense_from_ns)
+			break;
+		t->dense_from_ns = time_ns; /* the first state stays */
+		t->dense_bytes = 0;
+		break;
 	case MTW_TOTALS: t->pins[TOTALS_PEAK] = number(payload, len, 7); break;
 	case MTW_PEAK: t->pins[PEAK] = number(payload, len, 2); break;
 	case MTW_MARK:
@@ -53,6 +79,26 @@ void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, cons
 		break;
 	default: break;
 	}
+}
+
+/* They came evenly, more or less. */
+uint64_t session_loose(const struct session_ticks *t)
+{
+	uint64_t since = t->last_ns - t->dense_from_ns, whole = ages_whole_ns();
+
+	return since > whole
+		       ? (uint64_t)((double)t->dense_bytes * (1 - (double)whole / (double)since))
+		       : 0;
+}
+
+void session_not_loose(struct session_ticks *t)
+{
+	uint64_t loose = session_loose(t);
+
+	if (!loose)
+		return;
+	t->dense_bytes -= loose;
+	t->dense_from_ns = t->last_ns - ages_whole_ns();
 }
 
 void session_ticks_free(struct session_ticks *list, size_t n)

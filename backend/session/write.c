@@ -157,6 +157,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	w->path = xstrdup(path);
 	w->version = SESSION_ONE;
 	w->max_bytes = max_bytes;
+	w->thinning.least = session_thin_least();
 	w->zstd = session_zstd();
 	return w;
 }
@@ -439,6 +440,7 @@ int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, u
 		s->last_ns = time_ns;
 	}
 	session_raw_frame(&s->raw, type, payload, len);
+	w->raw_bytes += len;
 	session_note(&w->ticks[s->ticks], time_ns, type, payload, len);
 	if (s->raw.len >= SESSION_BLOCK_FULL || (w->live && now_ns() - s->opened_at >= BLOCK_NS) ||
 	    (is_whole(type, payload, len) && ends_block(s, time_ns)))

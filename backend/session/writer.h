@@ -25,7 +25,7 @@ struct thinner;
 
 struct thinning {
 	struct thinner *now;        /* the one under way, owned; NULL = none */
-	uint64_t least;             /* the file is thinned at this size; 0 = not known yet */
+	uint64_t least;             /* bytes of the file; a smaller one is not thinned */
 	unsigned times;             /* so often it was */
 	bool told;                  /* that it could not be */
 	struct session_ticks *last; /* of the last time, owned */
@@ -39,11 +39,11 @@ struct written_key { /* a whole key frame in the file */
 
 struct session_writer {
 	int fd;
-	char *path;         /* owned */
-	uint64_t max_bytes; /* 0 = unbounded */
-	bool live;          /* session_is_live() */
-	uint64_t written;
-	struct stream **streams; /* in no order; those with an open block, and some more */
+	char *path;                  /* owned */
+	uint64_t max_bytes;          /* 0 = unbounded */
+	bool live;                   /* session_is_live() */
+	uint64_t written, raw_bytes; /* raw: of all frames, before compression */
+	struct stream **streams;     /* in no order; those with an open block, and some more */
 	size_t stream_count, stream_room;
 	unsigned version; /* in the file's head */
 	uint8_t *packed;
@@ -73,12 +73,16 @@ int session_copy_bytes(int from, uint64_t at, int to, uint64_t bytes);
 void session_abandon(struct session_writer *w); /* frees it; the file ends where it is */
 
 /* session/ticks.c. */
+uint64_t session_thin_least(void); /* bytes of the smallest file that is thinned */
 struct session_ticks *session_ticks_add(struct session_ticks **list, size_t *count, size_t *room,
 					uint32_t stream);
 /* Place of the stream's ticks in w->ticks; added if there was none. */
 size_t session_ticks_of(struct session_writer *w, uint32_t stream);
 void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		  size_t len);
+/* Raw bytes of ticks that are too dense for their age. */
+uint64_t session_loose(const struct session_ticks *t);
+void session_not_loose(struct session_ticks *t); /* it is thinned now */
 void session_ticks_free(struct session_ticks *list, size_t n);
 
 #endif

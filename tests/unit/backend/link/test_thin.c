@@ -264,6 +264,8 @@ static void thin_now(struct err *err)
 	session_thinned(file, 0, &times, &list);
 	before = times;
 	file->thinning.least = 1;
+	file->ticks[0].dense_bytes = UINT32_MAX;
+	file->ticks[0].dense_from_ns = 1;
 	for (int i = 0; i < 20000 && times == before && !*err->text; i++) {
 		session_thin(file, thin_file, err);
 		nanosleep(&wait, NULL);
@@ -367,6 +369,32 @@ TEST(the_writer_goes_on_in_the_thinner_file)
 	CHECK_EQ(model_instants(now, &list), n - 1);
 	keys_agree(path, n);
 	model_free(m);
+	leave();
+}
+
+TEST(what_a_thinning_would_not_make_smaller_is_left_alone)
+{
+	struct err err = { 0 };
+
+	setenv("MEMTOP_TEST_THIN_BYTES", "1000", 1);
+	start();
+	for (uint32_t id = SLOTS + 1; id < 3000; id++) /* call paths stay, as in a build */
+		NUMBERS(MTW_NODES, 1, id, MTW_NODE_CODE, 0, 1, 16 * id);
+	for (int i = 0; i < 590; i++) { /* and so does the last minute */
+		step(NS / 10, MTW_TICK_COMPLETE);
+		written();
+		CHECK_EQ(session_thin(file, thin_file, &err), 0);
+		CHECK(!session_thins(file));
+	}
+	for (int i = 0; i < 3000 && !session_thins(file); i++) {
+		step(NS / 10, MTW_TICK_COMPLETE);
+		written();
+		CHECK_EQ(session_thin(file, thin_file, &err), 0);
+	}
+	CHECK(session_thins(file));
+	CHECK(file->ticks[0].dense_bytes > 0); /* of the last minute, and no more */
+	CHECK_EQ(session_loose(&file->ticks[0]), 0);
+	session_thin_stop(file);
 	leave();
 }
 
