@@ -141,7 +141,7 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
-	$(addprefix backend/,session/read.c session/ticks.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/name.c base/sanitize.c base/worker.c \
+	$(addprefix backend/,session/read.c session/ticks.c session/write.c base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/name.c base/sanitize.c base/worker.c base/thread.c \
 	base/atomic_file.c base/build.c report/words.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
@@ -150,7 +150,7 @@ $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/m
 
 # The thread that makes snapshots, under ThreadSanitizer, in one piece.
 MAKER_SRC := $(wildcard backend/heap/*.c backend/model/*.c backend/model/*/*.c backend/wire/*.c) \
-	$(addprefix backend/,base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c base/build.c base/worker.c)
+	$(addprefix backend/,base/ages.c base/idmap.c base/map.c base/base.c base/format.c base/sanitize.c base/build.c base/worker.c base/thread.c)
 $(UNIT_MAKER): $(B)/%: %.c $(MAKER_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
 	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -Iinclude -Ibackend -Itests -Itests/unit/backend \

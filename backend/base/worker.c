@@ -2,17 +2,12 @@
 #include "base/worker.h"
 
 #include "base/base.h"
+#include "base/thread.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-
-#define NICE 10 /* keys and drawing come first */
 
 struct worker {
 	pthread_t thread;
@@ -37,7 +32,7 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 
-	setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICE);
+	thread_nice(THREAD_ANSWERS_NICE);
 	pthread_mutex_lock(&w->lock);
 	while (w->state != OVER) {
 		if (w->state != ASKED) {
@@ -62,16 +57,11 @@ static void *work(void *arg)
 struct worker *worker_new(void)
 {
 	struct worker *w = xcalloc(1, sizeof *w);
-	sigset_t all, before;
 
 	w->done_fd = -1;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->moved, NULL);
-	sigfillset(&all); /* signals are the main thread's */
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int rc = pthread_create(&w->thread, NULL, work, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!rc)
+	if (!thread_start(&w->thread, work, w))
 		return w;
 	free(w);
 	return NULL;

@@ -86,15 +86,12 @@ void columns_weigh(struct columns *c, uint32_t slot)
 		c->weighed_bits[c->place_of[slot] / 64] |= 1ull << c->place_of[slot] % 64;
 }
 
-/* Of all slots, by arrival: the stack of each in the new skeleton. moved: where the nodes of the
- * old one are; NULL: where they were. */
-static struct slots *all_slots(struct columns *c, const struct skeleton *was, const uint32_t *moved)
+/* Of all slots, by arrival: the stack of each in the new skeleton. stack: of each old one. */
+static struct slots *all_slots(struct columns *c, const uint32_t *stack)
 {
 	struct slots *to = slots_new(columns_slots(c));
-	uint32_t *stack = xmalloc((was->stacks + 1ul) * sizeof *stack), placed = c->slots->count;
+	uint32_t placed = c->slots->count;
 
-	for (uint32_t k = 0; k < was->stacks; k++)
-		stack[k] = moved ? skeleton_first(c->skeleton, moved[was->node_of_stack[k]]) : k;
 	for (uint32_t a = 0; a < placed; a++)
 		to->stack[a] = stack[c->slots->stack[a]];
 	memcpy(to->epoch, c->slots->epoch, placed * sizeof *to->epoch);
@@ -104,25 +101,43 @@ static struct slots *all_slots(struct columns *c, const struct skeleton *was, co
 	}
 	idmap_copy(&to->ids, &c->slots->ids);
 	idmap_move(&to->ids, &c->slot_ids);
-	free(stack);
 	return to;
 }
 
-/* Slots by stack, those of one stack as they came. */
-static void find_places(struct columns *to, uint32_t stacks)
+/* Where the slots of each stack begin: the old ones and those that came. */
+static void find_firsts(struct columns *to, const struct columns *c, uint32_t old_stacks,
+			const uint32_t *stack)
 {
-	uint32_t count = to->slots->count, *next;
+	uint32_t placed = c->slots->count, stacks = c->skeleton->stacks;
 
-	to->place_of = room_large(count + 1ul, sizeof *to->place_of);
-	to->first = xcalloc(stacks + 2ul, sizeof *to->first);
-	next = to->first + 1; /* of a stack, while slots are placed */
-	for (uint32_t a = 0; a < count; a++)
-		if (to->slots->stack[a] + 1 < stacks)
-			next[to->slots->stack[a] + 1]++;
-	for (uint32_t k = 1; k < stacks; k++)
-		next[k] += next[k - 1];
-	for (uint32_t a = 0; a < count; a++)
-		to->place_of[a] = next[to->slots->stack[a]]++;
+	to->first = room_large(stacks + 2ul, sizeof *to->first);
+	for (uint32_t k = 0; k < old_stacks; k++)
+		to->first[stack[k] + 1] = c->first[k + 1] - c->first[k];
+	for (uint32_t a = placed; a < to->slots->count; a++)
+		to->first[to->slots->stack[a] + 1]++;
+	for (uint32_t k = 0; k < stacks; k++)
+		to->first[k + 1] += to->first[k];
+}
+
+/* Slots by stack, those of one stack as they came: its old ones stay together. */
+static void find_places(struct columns *to, const struct columns *c, uint32_t old_stacks,
+			const uint32_t *stack)
+{
+	uint32_t placed = c->slots->count, *by = room_large(old_stacks + 1ul, sizeof *by);
+	uint32_t *came = room_large(c->skeleton->stacks + 1ul, sizeof *came);
+
+	to->place_of = room_large(to->slots->count + 1ul, sizeof *to->place_of);
+	for (uint32_t k = 0; k < old_stacks; k++)
+		by[k] = to->first[stack[k]] - c->first[k];
+	for (uint32_t a = 0; a < placed; a++)
+		to->place_of[a] = c->place_of[a] + by[c->slots->stack[a]];
+	for (uint32_t a = to->slots->count; a-- > placed;) {
+		uint32_t k = to->slots->stack[a];
+
+		to->place_of[a] = to->first[k + 1] - ++came[k];
+	}
+	free(by);
+	free(came);
 }
 
 static void set_bit(uint64_t *bits, uint32_t i)
@@ -152,24 +167,33 @@ static void put_rate(struct columns *to, uint32_t at, const struct narrow *rate)
 	set_bit(to->rated_bits, at);
 }
 
-/* What each slot of `from` has, to its place in `to`. wide: of its counters, which stay where they
- * are. */
-static void move_slots(struct columns *to, const struct columns *from, struct wide *wide)
+/* From the place `old` of `from`. */
+static void move_slot(struct columns *to, uint32_t at, const struct columns *from, uint32_t old)
+{
+	to->now[at] = from->now[old];
+	if (from->base.from)
+		to->base.from[at] = from->base.from[old];
+	if (from->base.until)
+		to->base.until[at] = from->base.until[old];
+	if (bit_of(from->weighed_bits, old))
+		set_bit(to->weighed_bits, at);
+	if (from->rate && bit_of(from->rated_bits, old))
+		put_rate(to, at, &from->rate[old]);
+}
+
+/* What the slots of `from` have, to their places in `to`: those of a stack one after the other, so
+ * that both are read from one end to the other. stack: of each of `from`. wide: of its counters,
+ * which stay where they are. */
+static void move_slots(struct columns *to, const struct columns *from, uint32_t stacks,
+		       const uint32_t *stack, struct wide *wide)
 {
 	uint32_t placed = from->slots->count;
 
-	for (uint32_t a = 0; a < placed; a++) {
-		uint32_t at = to->place_of[a], old = from->place_of[a];
+	for (uint32_t k = 0; k < stacks; k++) {
+		uint32_t at = to->first[stack[k]];
 
-		to->now[at] = from->now[old];
-		if (from->base.from)
-			to->base.from[at] = from->base.from[old];
-		if (from->base.until)
-			to->base.until[at] = from->base.until[old];
-		if (bit_of(from->weighed_bits, old))
-			set_bit(to->weighed_bits, at);
-		if (from->rate && bit_of(from->rated_bits, old))
-			put_rate(to, at, &from->rate[old]);
+		for (uint32_t old = from->first[k]; old < from->first[k + 1]; old++)
+			move_slot(to, at++, from, old);
 	}
 	for (size_t i = 0; i < from->slot_count; i++) {
 		const struct slot_arrival *s = &from->slots_came[i];
@@ -203,14 +227,20 @@ static void take_places(struct columns *c, const struct columns *to)
 	c->rates_room = 0;
 }
 
+/* moved: where the nodes of the old skeleton are; NULL: where they were. */
 static void place_slots(struct columns *c, const struct skeleton *was, const uint32_t *moved)
 {
-	struct columns to = { .slots = all_slots(c, was, moved) };
+	uint32_t *stack = room_large(was->stacks + 1ul, sizeof *stack);
 
-	find_places(&to, c->skeleton->stacks);
+	for (uint32_t k = 0; k < was->stacks; k++)
+		stack[k] = moved ? skeleton_first(c->skeleton, moved[was->node_of_stack[k]]) : k;
+	struct columns to = { .slots = all_slots(c, stack) };
+	find_firsts(&to, c, was->stacks, stack);
+	find_places(&to, c, was->stacks, stack);
 	make_room(&to, c);
-	move_slots(&to, c, &c->now_wide);
+	move_slots(&to, c, was->stacks, stack, &c->now_wide);
 	take_places(c, &to);
+	free(stack);
 }
 
 static void grow_skeleton(struct columns *c, uint32_t **moved)
@@ -293,6 +323,19 @@ static bool begin_alike(const struct columns *a, const struct columns *b)
 					same_ids(&a->slots->ids, &b->slots->ids, slots));
 }
 
+/* Which stack of `in` each of `s` is: both have its nodes in the same order of arrival. */
+static uint32_t *stacks_in(const struct skeleton *s, const struct skeleton *in)
+{
+	uint32_t *stack = xmalloc((s->stacks + 1ul) * sizeof *stack);
+
+	for (uint32_t k = 0; k < s->stacks; k++) {
+		uint32_t arrival = skeleton_arrival(s, s->node_of_stack[k]);
+
+		stack[k] = skeleton_first(in, in->node_of[arrival]);
+	}
+	return stack;
+}
+
 bool columns_adopt(struct columns *c, const struct columns *from)
 {
 	uint32_t count = from->slots->count, nodes = from->skeleton->nodes;
@@ -306,7 +349,9 @@ bool columns_adopt(struct columns *c, const struct columns *from)
 	to.place_of = copy_of(from->place_of, (count + 1ul) * sizeof *to.place_of);
 	to.first = copy_of(from->first, (from->skeleton->stacks + 1ul) * sizeof *to.first);
 	make_room(&to, c);
-	move_slots(&to, c, &c->now_wide);
+	uint32_t *stack = stacks_in(c->skeleton, from->skeleton);
+	move_slots(&to, c, c->skeleton->stacks, stack, &c->now_wide);
+	free(stack);
 	take_places(c, &to);
 	skeleton_drop(c->skeleton);
 	c->skeleton = skeleton_hold(from->skeleton);

@@ -19,6 +19,25 @@ static struct {
 	uint32_t since[KEPT], given; /* since: when it came; given: how many did */
 } rooms = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+static void in_huge_pages(void *p, size_t bytes)
+{
+	uintptr_t first = ((uintptr_t)p + HUGE - 1) / HUGE * HUGE,
+		  end = ((uintptr_t)p + bytes) / HUGE * HUGE;
+
+#ifdef MADV_HUGEPAGE
+	if (first < end)
+		madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not */
+#endif
+}
+
+void *room_large(size_t count, size_t size)
+{
+	void *p = xcalloc(count, size); /* fresh pages are clear */
+
+	in_huge_pages(p, count * size);
+	return p;
+}
+
 /* One that fits, and is not much too large. */
 void *room_take(size_t bytes)
 {
@@ -33,7 +52,7 @@ void *room_take(size_t bytes)
 		rooms.kept[i] = NULL;
 	}
 	pthread_mutex_unlock(&rooms.lock);
-	return p ? p : xmalloc(bytes + (bytes >= LARGE ? bytes / 8 : 0));
+	return p ? p : room_large(1, bytes + (bytes >= LARGE ? bytes / 8 : 0));
 }
 
 /* Where one is kept: instead of what nobody wants, where there is none, or of the smallest. */
@@ -73,19 +92,6 @@ void room_give(void *p)
 	}
 	pthread_mutex_unlock(&rooms.lock);
 	free(p);
-}
-
-void *room_large(size_t count, size_t size)
-{
-	void *p = xcalloc(count, size);
-	uintptr_t first = ((uintptr_t)p + HUGE - 1) / HUGE * HUGE,
-		  end = ((uintptr_t)p + count * size) / HUGE * HUGE;
-
-#ifdef MADV_HUGEPAGE
-	if (first < end)
-		madvise((void *)first, end - first, MADV_HUGEPAGE); /* or not */
-#endif
-	return p;
 }
 
 void room_forked(void)

@@ -5,6 +5,7 @@
  * depth-first already, so its parts are read nearly one after the other.
  */
 #include "heap/skeleton.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static void number_stacks(struct skeleton *s, const uint64_t *stacks)
 		count += (uint32_t)__builtin_popcountll(s->stack_bits[i]);
 	}
 	s->stacks = count;
-	s->node_of_stack = xmalloc((count + 1ul) * sizeof *s->node_of_stack);
+	s->node_of_stack = room_large(count + 1ul, sizeof *s->node_of_stack);
 	count = 0;
 	for (uint32_t i = 0; i < words(s->nodes); i++)
 		for (uint64_t left = s->stack_bits[i]; left; left &= left - 1)
@@ -89,15 +90,14 @@ static void number_stacks(struct skeleton *s, const uint64_t *stacks)
 static struct skeleton *new_of(uint32_t nodes)
 {
 	struct skeleton *s = xcalloc(1, sizeof *s);
-	size_t bytes = nodes * sizeof(uint32_t);
 
 	atomic_init(&s->users, 1);
 	s->nodes = nodes;
-	s->parent = xmalloc(bytes);
-	s->end = xmalloc(bytes);
-	s->location = xmalloc(bytes);
-	s->id = xmalloc(bytes);
-	s->node_of = xmalloc(bytes);
+	s->parent = room_large(nodes, sizeof *s->parent);
+	s->end = room_large(nodes, sizeof *s->end);
+	s->location = room_large(nodes, sizeof *s->location);
+	s->id = room_large(nodes, sizeof *s->id);
+	s->node_of = room_large(nodes, sizeof *s->node_of);
 	s->stack_bits = xcalloc(words(nodes), sizeof(uint64_t));
 	s->by_pointer_bits = xcalloc(words(nodes), sizeof(uint64_t));
 	s->stacks_before = xmalloc(words(nodes) * sizeof(uint32_t));
@@ -111,8 +111,8 @@ struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *
 
 	m.all = m.before + count;
 	struct skeleton *s = new_of(m.all);
-	m.place = xmalloc(m.all * sizeof *m.place);
-	m.next = xmalloc(m.all * sizeof *m.next);
+	m.place = room_large(m.all, sizeof *m.place);
+	m.next = room_large(m.all, sizeof *m.next);
 	find_places(&m);
 	fill(s, &m);
 	for (uint32_t a = 0; a < m.all; a++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "heap/slots.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 
@@ -9,8 +10,8 @@ struct slots *slots_new(uint32_t count)
 
 	atomic_init(&s->users, 1);
 	s->count = count;
-	s->stack = xmalloc((count + 1ul) * sizeof *s->stack);
-	s->epoch = xmalloc((count + 1ul) * sizeof *s->epoch);
+	s->stack = room_large(count + 1ul, sizeof *s->stack);
+	s->epoch = room_large(count + 1ul, sizeof *s->epoch);
 	return s;
 }
 

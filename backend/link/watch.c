@@ -434,6 +434,8 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	}
 	w->shown = w->in.model;
 	model_set_paced(w->in.model, o->paced);
+	if (o->paced)
+		symbols_calm(w->in.symbols);
 	w->past = replay_new(loop, w->shown, on_instant, w);
 	w->in.note = on_note;
 	w->in.forgets = on_forgets;

@@ -16,11 +16,11 @@
  */
 #include "symbols/symbolizer.h"
 
+#include "base/thread.h"
 #include "symbols/symbols.h"
 
 #include <malloc.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -68,6 +68,7 @@ struct worker {
 	struct symbolizer *turn;    /* whose job was taken last; NULL = none's */
 	struct symbolizer *awaited; /* the main thread waits for its answers */
 	struct symbolizer *gone;    /* no clients any more */
+	bool calm;                  /* symbolizer_calm() */
 	bool stop, ended, left;     /* left: the worker frees all when it ends */
 };
 
@@ -366,10 +367,14 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 	struct symbolizer *s;
+	bool calm = false;
 
 	pthread_mutex_lock(&w->lock);
 	wait_at_gate(w);
 	while (!w->stop) {
+		if (w->calm && !calm)
+			thread_nice(THREAD_NAMES_NICE);
+		calm = w->calm;
 		release_gone(w);
 		rest(w);
 		if (w->stop || w->gone)
@@ -407,7 +412,6 @@ static struct worker *worker_new(const struct code_places *places, const char *g
 {
 	struct worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
-	sigset_t all, old;
 
 	w->pid = getpid();
 	w->gate = gate ? xstrdup(gate) : NULL;
@@ -418,10 +422,7 @@ static struct worker *worker_new(const struct code_places *places, const char *g
 	pthread_cond_init(&w->done, &attr);
 	pthread_cond_init(&w->work, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	int rc = pthread_create(&w->thread, NULL, work, w);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	int rc = thread_start(&w->thread, work, w);
 	if (!rc)
 		return w;
 	err_set(err, 125, "symbols: cannot start a thread: %s; raise the process limit",
@@ -464,6 +465,13 @@ struct symbolizer *symbolizer_new(const struct code_places *places, const char *
 	w->clients = s;
 	pthread_mutex_unlock(&w->lock);
 	return s;
+}
+
+void symbolizer_calm(struct symbolizer *s)
+{
+	pthread_mutex_lock(&s->worker->lock);
+	s->worker->calm = true;
+	pthread_mutex_unlock(&s->worker->lock);
 }
 
 /* Its symbolizers are gone. */

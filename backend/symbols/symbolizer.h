@@ -81,6 +81,8 @@ struct symbolizer *symbolizer_new(const struct code_places *places, const char *
  * cleans up later, and ends by itself if this was the last one. Jobs without a final answer are
  * freed. */
 void symbolizer_free(struct symbolizer *w);
+/* From now on its thread comes after others that want to run: somebody presses keys. */
+void symbolizer_calm(struct symbolizer *w);
 struct symbolizer_file *symbolizer_file_new(struct symbolizer *w, const struct code_where *where);
 /* Adds a debug file; takes path. Once per file, before jobs with `given`. */
 void symbolizer_file_give(struct symbolizer_file *f, char *path);

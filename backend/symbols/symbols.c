@@ -246,6 +246,11 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m,
 	return s;
 }
 
+void symbols_calm(struct symbols *s)
+{
+	symbolizer_calm(s->worker);
+}
+
 void symbols_look_at(struct symbols *s, const struct model *m)
 {
 	s->model = m;

@@ -47,6 +47,8 @@ struct symbol_options {
 struct symbols *symbols_new(struct loop *loop, const struct model *m,
 			    const struct symbol_options *o, struct err *err);
 void symbols_free(struct symbols *s);
+/* Names are found when nobody else wants to run: keys and their answers come first. */
+void symbols_calm(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);
 /* The program may run on this machine: as this process, beside this agent's server (0 =
