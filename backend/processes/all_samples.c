@@ -2,7 +2,8 @@
  *
  * all_samples.c - the samples of All, from which growth is judged, as an agent's are. Samples of
  * two processes are never of one instant, and each process thins its own. So at each sample of the
- * process that has been there longest, each other one counts with its own nearest one:
+ * process that grew most, of those that have been there about as long as the oldest one, each other
+ * one counts with its own nearest one. Where it is the only one that grows, All grows as it does.
  *
  *     growth of All = the sum of the growth of each process in the window
  *
@@ -20,6 +21,7 @@
 #define AT_END_NS 2000000000ull   /* ended with the tree */
 #define EVERY_NS 5000000000ull    /* while they run */
 #define LATE 3u                   /* samples */
+#define PACING_PART 4u            /* of the longest window: who lacks more is younger */
 
 void all_samples_forget(struct member *me)
 {
@@ -125,13 +127,29 @@ static bool is_in(const struct all *a, const struct member *me, bool running)
 	return !p->end_ns || p->end_ns + AT_END_NS > processes_time_ns(a->of);
 }
 
-static const struct member *longest(const struct all *a, bool running)
+static uint64_t window_of(const struct member *me)
+{
+	return me->samples[me->sample_count - 1].f.time_ns - me->samples[0].f.time_ns;
+}
+
+static int64_t grew(const struct member *me)
+{
+	return (int64_t)(me->samples[me->sample_count - 1].live_bytes - me->samples[0].live_bytes);
+}
+
+/* At whose samples All's are. */
+static const struct member *pacing(const struct all *a, bool running)
 {
 	const struct member *one = NULL;
+	uint64_t longest = 0;
 
 	for (size_t i = 0; i < a->count; i++)
+		if (is_in(a, &a->members[i], running) && window_of(&a->members[i]) > longest)
+			longest = window_of(&a->members[i]);
+	for (size_t i = 0; i < a->count; i++)
 		if (is_in(a, &a->members[i], running) &&
-		    (!one || a->members[i].samples[0].f.time_ns < one->samples[0].f.time_ns))
+		    window_of(&a->members[i]) >= longest - longest / PACING_PART &&
+		    (!one || grew(&a->members[i]) > grew(one)))
 			one = &a->members[i];
 	return one;
 }
@@ -152,6 +170,17 @@ static size_t sample_at(const struct all *a, const struct member *me, uint64_t t
 					     me->samples[at].f.time_ns < p->begin_ns + START_UP_NS))
 		at++;
 	return at;
+}
+
+/* The first one after its start-up, which its own verdict leaves out, too. */
+static size_t first_of(const struct all *a, const struct member *one)
+{
+	const struct process *p = processes_find(a->of, one->id);
+	size_t i = 0;
+
+	while (i < one->sample_count && one->samples[i].f.time_ns < p->begin_ns + START_UP_NS)
+		i++;
+	return i;
 }
 
 /* How many of its samples count: behind the last sample of another process, that one would seem to
@@ -221,12 +250,12 @@ static uint64_t stamp_of(const struct all *a, bool running)
 	return stamp;
 }
 
-static void list_them(const struct all *a, const struct member *one, bool running,
+static void list_them(const struct all *a, const struct member_sample *of, bool running,
 		      struct sample_figures *list)
 {
 	for (size_t k = 0; k < a->sample_count; k++) {
 		struct sample_figures *to = &list[k];
-		*to = (struct sample_figures){ .time_ns = one->samples[k].f.time_ns };
+		*to = (struct sample_figures){ .time_ns = of[k].f.time_ns };
 		for (size_t i = 0; i < a->count; i++) {
 			const struct member *me = &a->members[i];
 			if (!is_in(a, me, running))
@@ -243,7 +272,8 @@ static void list_them(const struct all *a, const struct member *one, bool runnin
 
 size_t all_samples_make(struct all *a, bool running, struct sample_figures *list)
 {
-	const struct member *one = longest(a, running);
+	const struct member *one = pacing(a, running);
+	size_t first = one ? first_of(a, one) : 0, end = one ? samples_of(a, one, running) : 0;
 	uint64_t stamp = stamp_of(a, running);
 
 	if (stamp == a->samples_stamp ||
@@ -251,12 +281,12 @@ size_t all_samples_make(struct all *a, bool running, struct sample_figures *list
 		return 0;
 	a->samples_stamp = stamp;
 	a->sampled_ns = now_ns();
-	a->sample_count = one ? samples_of(a, one, running) : 0;
+	a->sample_count = end > first ? end - first : 0;
 	*a->grew_most = '\0';
 	for (size_t i = 0; i < a->count; i++)
 		a->members[i].sample_at = 0;
 	if (a->sample_count) {
-		list_them(a, one, running, list);
+		list_them(a, one->samples + first, running, list);
 		find_most(a, list[0].time_ns, list[a->sample_count - 1].time_ns, running);
 	}
 	return a->sample_count;
