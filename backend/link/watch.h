@@ -137,6 +137,8 @@ const char *watch_missing(const struct watch *w, enum mtw_kind kind);
 void watch_save_begin(struct watch *w);
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
+/* Why its session is no longer saved, and how much of it is: one sentence; NULL = it is. */
+const char *watch_unsaved(const struct watch *w);
 bool watch_keeps(const struct watch *w); /* frames go to a file */
 /* number of its stream in that file, also after it moved to another line of a tree */
 uint32_t watch_stream(const struct watch *w);

@@ -198,6 +198,11 @@ const char *watch_spool_path(const struct watch *w)
 	return recorder_path(&w->keep);
 }
 
+const char *watch_unsaved(const struct watch *w)
+{
+	return *w->keep.failed.text ? w->keep.failed.text : NULL;
+}
+
 bool watch_keeps(const struct watch *w)
 {
 	return recorder_open(&w->keep);

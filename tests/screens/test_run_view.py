@@ -198,6 +198,22 @@ def t_what_ends_slowly_does_not_run_on():
 
 
 @test
+def t_a_session_that_is_no_longer_saved_is_said_until_the_end():
+    """A limit of the file's size stands for a full disk. The header keeps it, and leaving says how much there is."""
+    path = f"{temporary_folder()}/program.py"
+    with open(path, "w", encoding="ascii") as f:
+        f.write("import time\nkeep = []\nwhile True:\n    keep.append(bytearray(5000))\n    time.sleep(0.02)\n")
+    command = f"ulimit -f 24; {MEMTOP} run /usr/bin/python3 {path}; echo status=$?; exec sleep 60"
+    with Terminal(["bash", "-c", command], 120, 24) as t:
+        at_end(kill, int(t.wait_for(re.compile(r"memtop  python3 \[([1-9]\d*)\]"), 20).group(1)))
+        t.wait_for(re.compile(r"^ memtop .* NOT SAVED", re.M), 60)
+        t.wait_for(re.compile(r"\[1 Over"), without="no longer saved", seconds=30)
+        stop(t)
+        left = "".join(t.wait_for(lambda lines: lines if any("status=" in x for x in lines) else None, 30))
+        assert "the session is not saved to its end: " in left and "shows its last state" not in left, left
+
+
+@test
 def t_interrupt_never_reaches_the_program():
     t, pid = run_view()
     with t:

@@ -140,7 +140,9 @@ static int view(struct loop *loop, const struct args *a, struct processes *p,
 	int status = tui_run(loop, p, &tui);
 	reap(&r);
 	loop_remove(r.signal);
-	bool kept = model_final(watch_model(r.watch)) && watch_spool_path(r.watch);
+	cmd_say_unsaved(r.watch);
+	bool kept = model_final(watch_model(r.watch)) && watch_spool_path(r.watch) &&
+		    !watch_unsaved(r.watch);
 	say_what_became(&r, p, a->operands[0], kept);
 	processes_free(p);
 	watch_close(r.watch);

@@ -103,10 +103,10 @@ static SCREEN *open_screen(void)
 	return s;
 }
 
-/* SIGTERM and its like come through the loop. */
-static const int deaths[] = { SIGSEGV, SIGBUS,    SIGILL,  SIGFPE,  SIGABRT,  SIGTRAP,
-			      SIGSYS,  SIGXCPU,   SIGXFSZ, SIGALRM, SIGPROF,  SIGUSR1,
-			      SIGUSR2, SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT };
+/* SIGTERM and its like come through the loop, and SIGXFSZ is a write that fails. */
+static const int deaths[] = { SIGSEGV,   SIGBUS,  SIGILL,  SIGFPE,   SIGABRT, SIGTRAP,
+			      SIGSYS,    SIGXCPU, SIGALRM, SIGPROF,  SIGUSR1, SIGUSR2,
+			      SIGVTALRM, SIGPOLL, SIGPWR,  SIGSTKFLT };
 static struct sigaction before[sizeof deaths / sizeof deaths[0]];
 
 static int keep_byte(int c)

@@ -187,6 +187,8 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	add_travel(a, parts, n);
 	if (f->final && watch_target(a->ui.shown.watch)->kind < TARGET_FILE && !f->past)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
+	if (watch_unsaved(a->ui.shown.watch))
+		add(parts, n, ROLE_HEADER_BAD, "NOT SAVED");
 	add_loading(a, parts, n);
 	if (a->ui.paused)
 		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s",
@@ -287,7 +289,7 @@ void frame_header(const struct app *a, const struct area *s)
 {
 	const struct figures *f = &a->ui.shown.figures;
 	const struct target *target = watch_target(a->ui.shown.watch);
-	struct part left[9], right[12];
+	struct part left[10], right[12];
 	size_t n = 0, m = 0;
 
 	draw_fill(s, 0, 0, -1, ROLE_HEADER);

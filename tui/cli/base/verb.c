@@ -205,6 +205,12 @@ static int take_out(struct loop *loop, struct watch *w, struct err *err)
 	return model_final(watch_now(w)) ? 0 : cmd_detach(loop, w, err);
 }
 
+void cmd_say_unsaved(const struct watch *w)
+{
+	if (watch_unsaved(w))
+		warn("the session is not saved to its end: %s", watch_unsaved(w));
+}
+
 static int view(const struct args *a, const struct target *t, const struct diff_tree *d)
 {
 	struct tui_options tui = cmd_tui_options(a);
@@ -236,6 +242,8 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
 	}
 	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
+	if (w)
+		cmd_say_unsaved(w);
 	if (w && a->detach && status != TUI_SWITCH && live && take_out(loop, w, &err))
 		status = args_fail(&err, STATUS_UNREACHED);
 	if (p)

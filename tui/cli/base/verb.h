@@ -52,6 +52,9 @@ struct launched;
 int cmd_launched_target(struct loop *loop, const struct args *a, const struct launched *l,
 			struct processes *p, const bool *stop, struct target *t, struct err *err);
 
+/* After the view: its session has only a part, as the view said. */
+void cmd_say_unsaved(const struct watch *w);
+
 /* Removes w's agent from its process and waits. 0; -1 and *err: it stayed, or the result is
  * unknown. */
 int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
