@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * names.h - what code locations are called, as known at one moment. Immutable; any thread. The
- * strings belong to the symbols, which outlive it. owners/names.h makes it: names_take().
+ * strings belong to the symbols, which outlive it. owners/names.h says what came since, and any
+ * thread makes the next of it.
  */
 #ifndef HEAP_NAMES_H
 #define HEAP_NAMES_H
@@ -49,6 +50,24 @@ static inline uint32_t heap_frames(const struct heap_names *n, uint32_t location
 	return n->first[location + 1] - n->first[location];
 }
 
+/* What the next names have otherwise. */
+struct heap_news {
+	uint32_t locations, libs; /* how many there are */
+	struct heap_renamed {
+		uint32_t location, count; /* its frames: */
+		uint32_t site; /* the first of them that is no wrapper, NO_ID = all are */
+		size_t frames; /* where they begin in: */
+		struct heap_place place;
+	} * list; /* each location once, and all that are new */
+	struct heap_frame *frames;
+	struct heap_function *functions; /* those from the first_function on */
+	uint32_t first_function;
+	size_t count, room, frame_count, frame_room, function_count, function_room;
+};
+
+/* from NULL: everything is in the news, which are put in order. The caller holds it. */
+struct heap_names *heap_names_new(const struct heap_names *from, struct heap_news *news);
+void heap_news_release(struct heap_news *news);
 struct heap_names *heap_names_hold(struct heap_names *n);
 void heap_names_drop(struct heap_names *n); /* NULL: nothing */
 

@@ -128,6 +128,7 @@ const struct location *model_location(const struct model *m, uint32_t number);
 /* NO_ID: no node points to it */
 uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind);
 uint32_t model_module_count(const struct model *m);
+uint64_t model_module_changes(const struct model *m); /* of paths and flags */
 const struct module *model_module(const struct model *m, uint32_t id);
 uint32_t model_thread_count(const struct model *m);
 const struct thread *model_thread(const struct model *m, uint32_t index);

@@ -130,6 +130,11 @@ uint32_t model_module_count(const struct model *m)
 	return (uint32_t)m->modules.count;
 }
 
+uint64_t model_module_changes(const struct model *m)
+{
+	return m->modules.changes;
+}
+
 const struct module *model_module(const struct model *m, uint32_t id)
 {
 	return id < m->modules.count ? &m->modules.list[id] : NULL;

@@ -30,7 +30,10 @@ struct names {
 	uint32_t all_asked; /* names_ask_all(): those below it */
 
 	struct heap_names *taken; /* of `taken_at`; NULL: none */
-	uint64_t taken_at;
+	uint64_t taken_at, modules;
+	uint32_t *renamed; /* locations that are others since */
+	size_t renamed_count, renamed_room;
+	uint64_t base; /* moves when news of before fit no more */
 };
 
 struct names *names_new(const struct model *m, struct symbols *s)
@@ -43,8 +46,20 @@ struct names *names_new(const struct model *m, struct symbols *s)
 	return n;
 }
 
+/* What is taken next has all of it. */
+static void forget_taken(struct names *n)
+{
+	heap_names_drop(n->taken);
+	n->taken = NULL;
+	n->base++;
+	for (size_t i = 0; i < n->renamed_count; i++)
+		n->locs[n->renamed[i]].renamed = false;
+	n->renamed_count = 0;
+}
+
 static void forget_locations(struct names *n)
 {
+	forget_taken(n);
 	for (size_t i = 0; i < n->loc_count; i++)
 		free(n->locs[i].frames);
 	n->loc_count = n->all_asked = 0;
@@ -57,7 +72,6 @@ void names_free(struct names *n)
 	if (!n)
 		return;
 	forget_locations(n);
-	heap_names_drop(n->taken);
 	for (size_t i = 0; i < n->fn_count; i++)
 		free(n->fns[i].built);
 	for (size_t i = 0; i < n->lib_count; i++) {
@@ -69,6 +83,7 @@ void names_free(struct names *n)
 	free(n->locs);
 	free(n->libs);
 	free(n->lib_of_module);
+	free(n->renamed);
 	free(n);
 }
 
@@ -171,10 +186,22 @@ static bool same_frames(const struct name_frame *a, size_t na, const struct name
 	return true;
 }
 
+/* Snapshots have it otherwise. */
+static void tell_of(struct names *n, uint32_t loc)
+{
+	if (n->locs[loc].renamed)
+		return;
+	n->locs[loc].renamed = true;
+	GROW(n->renamed, n->renamed_room, n->renamed_count + 1);
+	n->renamed[n->renamed_count++] = loc;
+}
+
 /* True when the frames changed. */
 static bool fetch(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];
+
+	tell_of(n, loc);
 	const struct symbol *s = symbols_of_location(n->s, loc);
 	size_t count = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
 	struct name_frame *frames = xcalloc(count, sizeof *frames);
@@ -234,6 +261,7 @@ static void add_location(struct names *n, const struct location *at)
 				.offset = at->offset,
 				.source = SYMBOL_PENDING,
 				.count = 1 };
+	tell_of(n, (uint32_t)n->loc_count - 1);
 	if (l->kind == MTW_NODE_TRUNCATED) { /* the symbols say why at once */
 		l->asked = true;
 		l->count = 0;
@@ -293,74 +321,138 @@ uint32_t names_loc_count(const struct names *n)
 	return (uint32_t)n->loc_count;
 }
 
-static void take_location(struct heap_names *to, struct names *n, const struct name_loc *l,
-			  uint32_t at, uint32_t location)
+static void put_frames(struct names *n, struct heap_news *to, struct heap_renamed *x,
+		       const struct name_loc *l)
 {
-	const struct module *x = l->module == NO_ID ? NULL : model_module(n->m, l->module);
-
-	to->site_frame[location] = NO_ID;
-	to->place[location] = (struct heap_place){
-		.module = l->module,
-		.lib = names_lib_of(n, l->module),
-		.kind = l->kind,
-		.asked = l->asked,
-		.pending = l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED,
-		.agent = x && (x->flags & MTW_MODULE_AGENT),
-	};
+	GROW(to->frames, to->frame_room, to->frame_count + l->count);
+	x->frames = to->frame_count;
+	x->count = l->count;
+	x->site = NO_ID;
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct name_frame *f = &l->frames[i];
 
-		to->frames[at + i] = (struct heap_frame){ f->fn, f->line, f->file, f->inlined };
-		if (to->site_frame[location] == NO_ID && !l->wrapper && !n->fns[f->fn].wrapper)
-			to->site_frame[location] = at + i;
+		to->frames[to->frame_count++] =
+			(struct heap_frame){ f->fn, f->line, f->file, f->inlined };
+		if (x->site == NO_ID && !l->wrapper && !n->fns[f->fn].wrapper)
+			x->site = i;
 	}
 }
 
-static void take_functions(struct heap_names *to, const struct names *n)
+static void put_location(struct names *n, struct heap_news *to, uint32_t location)
 {
-	to->functions = (uint32_t)n->fn_count;
-	to->function = xmalloc((n->fn_count + 1) * sizeof *to->function);
-	for (size_t i = 0; i < n->fn_count; i++) {
+	const struct name_loc *l = &n->locs[location];
+	const struct module *x = l->module == NO_ID ? NULL : model_module(n->m, l->module);
+	struct heap_renamed one = {
+		.location = location,
+		.place = {
+			.module = l->module,
+			.lib = names_lib_of(n, l->module),
+			.kind = l->kind,
+			.asked = l->asked,
+			.pending = l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED,
+			.agent = x && (x->flags & MTW_MODULE_AGENT),
+		},
+	};
+
+	put_frames(n, to, &one, l);
+	GROW(to->list, to->room, to->count + 1);
+	to->list[to->count++] = one;
+}
+
+/* All functions from that one on. */
+static void put_functions(const struct names *n, struct heap_news *to, uint32_t from)
+{
+	to->first_function = from;
+	GROW(to->functions, to->function_room, n->fn_count - from + 1);
+	for (uint32_t i = from; i < n->fn_count; i++) {
 		const struct name_fn *f = &n->fns[i];
 
-		to->function[i] =
+		to->functions[to->function_count++] =
 			(struct heap_function){ f->name, f->function, f->lib,
-						f->kind, f->wrapper,  names_tells(n, (uint32_t)i) };
+						f->kind, f->wrapper,  names_tells(n, i) };
 	}
+}
+
+static void put_all(struct names *n, struct heap_news *to)
+{
+	for (uint32_t l = 0; l < n->loc_count; l++)
+		put_location(n, to, l);
+	put_functions(n, to, 0);
+	to->locations = names_loc_count(n);
+	to->libs = (uint32_t)n->lib_count;
+}
+
+static void put_renamed(struct names *n, struct heap_news *to)
+{
+	for (size_t i = 0; i < n->renamed_count; i++)
+		put_location(n, to, n->renamed[i]);
+	put_functions(n, to, n->taken->functions);
+	to->locations = names_loc_count(n);
+	to->libs = (uint32_t)n->lib_count;
 }
 
 struct heap_names *names_take(struct names *n)
 {
-	struct heap_names *to = xcalloc(1, sizeof *to);
-	uint32_t count = names_loc_count(n), frames = 0;
+	struct heap_news all = { 0 };
 
-	for (uint32_t l = 0; l < count; l++)
-		frames += n->locs[l].count;
-	atomic_init(&to->users, 1);
-	to->locations = count;
-	to->first = xmalloc((count + 1ul) * sizeof *to->first);
-	to->site_frame = xmalloc((count + 1ul) * sizeof *to->site_frame);
-	to->place = xmalloc((count + 1ul) * sizeof *to->place);
-	to->frames = xmalloc((frames + 1ul) * sizeof *to->frames);
-	frames = 0;
-	for (uint32_t l = 0; l < count; l++) {
-		to->first[l] = frames;
-		take_location(to, n, &n->locs[l], frames, l);
-		frames += n->locs[l].count;
-	}
-	to->first[count] = frames;
-	take_functions(to, n);
-	to->libs = (uint32_t)n->lib_count;
+	put_all(n, &all);
+	struct heap_names *to = heap_names_new(NULL, &all);
+	heap_news_release(&all);
 	return to;
+}
+
+void names_copy_begin(struct names *n, struct names_copy *x)
+{
+	names_refresh(n);
+	if (n->modules != model_module_changes(n->m))
+		forget_taken(n);
+	n->modules = model_module_changes(n->m);
+	x->version = n->version;
+	x->base = n->base;
+	if (n->taken && n->taken_at == n->version) {
+		x->made = heap_names_hold(n->taken);
+		return;
+	}
+	x->from = n->taken ? heap_names_hold(n->taken) : NULL;
+	if (n->taken)
+		put_renamed(n, &x->news);
+	else
+		put_all(n, &x->news);
+	for (size_t i = 0; i < n->renamed_count; i++)
+		n->locs[n->renamed[i]].renamed = false;
+	n->renamed_count = 0;
+}
+
+void names_copy_make(struct names_copy *x)
+{
+	if (!x->made)
+		x->made = heap_names_new(x->from, &x->news);
+}
+
+void names_copy_end(struct names *n, struct names_copy *x)
+{
+	if (x->made && x->made != n->taken && x->base == n->base) {
+		heap_names_drop(n->taken);
+		n->taken = heap_names_hold(x->made);
+		n->taken_at = x->version;
+	}
+	heap_names_drop(x->from);
+	heap_names_drop(x->made);
+	heap_news_release(&x->news);
+	*x = (struct names_copy){ 0 };
+}
+
+void names_forked(struct names *n)
+{
+	forget_taken(n);
 }
 
 struct heap_names *names_taken(struct names *n)
 {
-	names_refresh(n);
-	if (!n->taken || n->taken_at != n->version) {
-		heap_names_drop(n->taken);
-		n->taken = names_take(n);
-		n->taken_at = n->version;
-	}
+	struct names_copy x = { 0 };
+
+	names_copy_begin(n, &x);
+	names_copy_make(&x);
+	names_copy_end(n, &x);
 	return n->taken;
 }

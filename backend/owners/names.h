@@ -33,6 +33,7 @@ struct name_loc {
 	uint8_t kind;
 	bool asked;
 	bool wrapper; /* all of its frames are */
+	bool renamed; /* names_copy_begin() has to tell it */
 	int source;   /* enum symbol_source */
 	uint64_t offset;
 	uint32_t count; /* frames, innermost first; at least 1: before it is asked, a placeholder */
@@ -76,5 +77,16 @@ const struct name_lib *names_lib(const struct names *n, uint32_t lib);
 struct heap_names *names_taken(struct names *n);
 /* The same, of the caller alone. */
 struct heap_names *names_take(struct names *n);
+/* The same in three steps, for a thread. Begin with {0}; what was begun is ended. */
+struct names_copy {
+	struct heap_names *from, *made; /* held */
+	struct heap_news news;
+	uint64_t version, base;
+};
+void names_copy_begin(struct names *n, struct names_copy *x); /* takes what came since */
+void names_copy_make(struct names_copy *x);                   /* x->made. Any thread */
+void names_copy_end(struct names *n, struct names_copy *x);
+/* What was begun is lost, with the thread. */
+void names_forked(struct names *n);
 
 #endif

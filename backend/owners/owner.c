@@ -109,11 +109,13 @@ static void name(void *arg)
 {
 	struct naming *x = arg;
 
-	if (!x->last || x->last->skeleton != x->of->skeleton || x->last->names != x->names) {
-		x->need = xcalloc(x->names->locations / 64 + 1ul, sizeof *x->need);
-		heap_sites_need(x->of->skeleton, x->names, x->need);
+	names_copy_make(&x->coming);
+	struct heap_names *n = x->coming.made;
+	if (!x->last || x->last->skeleton != x->of->skeleton || x->last->names != n) {
+		x->need = xcalloc(n->locations / 64 + 1ul, sizeof *x->need);
+		heap_sites_need(x->of->skeleton, n, x->need);
 	}
-	x->made = heap_named(x->of, x->names, x->direct, x->last);
+	x->made = heap_named(x->of, n, x->direct, x->last);
 }
 
 static void prepare(struct owners *o, struct heap *of)
@@ -123,17 +125,19 @@ static void prepare(struct owners *o, struct heap *of)
 	x->of = heap_hold(of);
 	x->last = o->heap ? heap_hold(o->heap) : NULL;
 	x->direct = o->direct;
-	x->names = heap_names_hold(names_taken(o->names));
+	names_copy_begin(o->names, &x->coming);
 	o->of_names = names_version(o->names);
 	o->of_awaited = model_awaited(o->m);
 }
 
-static void drop_naming(struct naming *x)
+static void drop_naming(struct owners *o)
 {
+	struct naming *x = &o->naming;
+
 	heap_drop(x->made);
 	heap_drop(x->of);
 	heap_drop(x->last);
-	heap_names_drop(x->names);
+	names_copy_end(o->names, &x->coming);
 	free(x->need);
 	*x = (struct naming){ 0 };
 }
@@ -149,8 +153,8 @@ static void take_named(struct owners *o)
 	take_sums(o);
 	o->made_ns = now_ns();
 	if (x->need)
-		owners_ask(o, x->need, x->names->locations);
-	drop_naming(x);
+		owners_ask(o, x->need, x->coming.made->locations);
+	drop_naming(o);
 }
 
 static void take_worked(struct owners *o)
@@ -241,6 +245,7 @@ void owners_forked(struct owners *o)
 {
 	o->worker = NULL;
 	o->naming = (struct naming){ 0 };
+	names_forked(o->names);
 	model_forked((struct model *)o->m);
 }
 
@@ -249,7 +254,7 @@ void owners_free(struct owners *o)
 	if (!o)
 		return;
 	worker_free(o->worker);
-	drop_naming(&o->naming); /* the model may be gone: nothing is asked for any more */
+	drop_naming(o); /* the model may be gone: nothing is asked for any more */
 	heap_drop(o->heap);
 	heap_drop(o->of);
 	for (size_t i = 0; i < o->held_count; i++) {

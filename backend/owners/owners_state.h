@@ -35,7 +35,7 @@ struct owners {
 	/* What it is made of, the worker's while it works; */
 	struct naming {
 		struct heap *of, *last; /* the model's; the snapshot before. Held */
-		struct heap_names *names;
+		struct names_copy coming;
 		bool direct;
 		uint64_t *need; /* locations that nobody asked for; NULL = none */
 		struct heap *made;

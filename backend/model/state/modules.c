@@ -15,9 +15,11 @@ int modules_apply(struct modules *x, const struct event *e, const char *main, st
 	if (id >= x->count)
 		x->count = (size_t)id + 1;
 	struct module *k = &x->list[id];
+	x->changes += !k->known || k->flags != e->u.module.flags;
 	/* Names are kept by others until the module's path changes, so it is replaced only then. */
 	if (!k->path || strlen(k->path) != e->u.module.path.len ||
 	    memcmp(k->path, e->u.module.path.s, e->u.module.path.len)) {
+		x->changes++;
 		free(k->path);
 		free(k->name);
 		k->path = text_own(e->u.module.path);
@@ -48,6 +50,7 @@ void modules_clear(struct modules *x)
 		free(x->list[i].name);
 	}
 	x->count = 0;
+	x->changes++;
 	if (x->room)
 		memset(x->list, 0, x->room * sizeof *x->list);
 }

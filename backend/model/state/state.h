@@ -25,6 +25,7 @@ const char *program_last_part(const char *path);
 struct modules {
 	struct module *list; /* by id */
 	size_t count, room;
+	uint64_t changes; /* of what names depend on */
 };
 
 /* main: the main program's name; NULL = unknown. -1 and *err */
