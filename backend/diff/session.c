@@ -13,7 +13,6 @@
 #define B_NS 2000000000ull
 #define EPOCH_A 0u
 #define EPOCH_B 1u
-#define LAST_PART 1u /* of MARK_LIVE */
 
 struct held {
 	uint64_t blocks, bytes;
@@ -151,18 +150,14 @@ static void put_nodes(struct writing *w)
 		const struct join_frame *f = &w->tree->frames[s->location[i]];
 		uint8_t kind = kind_of(f);
 
-		frames_entry(&w->out, i);
-		frames_value(&w->out, kind);
-		frames_value(&w->out, kind == MTW_NODE_TRUNCATED ? 0 : s->parent[i]);
-		if (kind == MTW_NODE_CODE || kind == MTW_NODE_SIGNAL)
-			frames_value(&w->out,
-				     map_get(&w->module_of, (uint64_t)(uintptr_t)f->in->role, 1) -
-					     1);
-		frames_value(&w->out, w->offsets[s->location[i]]);
-		if (frames_full(&w->out))
-			frames_list(&w->out, MTW_NODES);
+		bool in = kind == MTW_NODE_CODE || kind == MTW_NODE_SIGNAL;
+
+		frames_node(&w->out, i, kind, kind == MTW_NODE_TRUNCATED ? 0 : s->parent[i],
+			    in ? map_get(&w->module_of, (uint64_t)(uintptr_t)f->in->role, 1) - 1
+			       : 0,
+			    w->offsets[s->location[i]]);
 	}
-	frames_list(&w->out, MTW_NODES);
+	frames_rest(&w->out, MTW_NODES);
 }
 
 static struct held mean_held(const struct diff *d, const struct tally *sums, bool b)
@@ -240,55 +235,32 @@ static void put_slots(struct writing *w)
 {
 	bool weighed = is_estimate(w->d);
 
-	for (size_t from = 0, to; from < w->slot_count; from = to) {
-		for (to = from; to < w->slot_count && !frames_full(&w->out); to++) {
-			frames_entry(&w->out, to + 1);
-			frames_value(&w->out, w->slots[to].node);
-			frames_value(&w->out, w->slots[to].epoch);
-		}
-		frames_list(&w->out, MTW_SLOTS);
-		for (size_t i = from; i < to && weighed; i++) {
-			frames_entry(&w->out, i + 1);
-			frames_value(&w->out, 1);
-		}
-		if (weighed)
-			frames_list(&w->out, MTW_WEIGHED);
-	}
+	for (size_t i = 0; i < w->slot_count; i++)
+		frames_slot(&w->out, i + 1, w->slots[i].node, w->slots[i].epoch);
+	frames_rest(&w->out, MTW_SLOTS);
+	for (size_t i = 0; i < w->slot_count && weighed; i++)
+		frames_weighed(&w->out, i + 1);
+	frames_rest(&w->out, MTW_WEIGHED);
 }
 
 static void put_counts(struct writing *w)
 {
 	for (size_t i = 0; i < w->slot_count; i++) {
-		frames_entry(&w->out, i + 1);
-		frames_value(&w->out, w->slots[i].born.blocks);
-		frames_value(&w->out, w->slots[i].born.bytes);
-		frames_value(&w->out, w->slots[i].gone.blocks);
-		frames_value(&w->out, w->slots[i].gone.bytes);
-		if (frames_full(&w->out))
-			frames_list(&w->out, MTW_COUNTS);
+		const struct slot_of *s = &w->slots[i];
+		frames_counts(&w->out, i + 1,
+			      &(struct tally){ s->born.blocks, s->born.bytes, s->gone.blocks,
+					       s->gone.bytes });
 	}
-	frames_list(&w->out, MTW_COUNTS);
-}
-
-static void put_part(struct writing *w, uint64_t flags)
-{
-	frames_put(&w->out, DIFF_SESSION_MARK);
-	frames_put(&w->out, flags);
-	frames_list(&w->out, MTW_MARK_LIVE);
+	frames_rest(&w->out, MTW_COUNTS);
 }
 
 static void put_live_at_a(struct writing *w)
 {
-	for (size_t i = 0; i < w->slot_count; i++) {
-		if (w->slots[i].epoch != EPOCH_A)
-			continue;
-		frames_entry(&w->out, i + 1);
-		frames_value(&w->out, w->slots[i].at_a.blocks);
-		frames_value(&w->out, w->slots[i].at_a.bytes);
-		if (frames_full(&w->out))
-			put_part(w, 0);
-	}
-	put_part(w, LAST_PART);
+	for (size_t i = 0; i < w->slot_count; i++)
+		if (w->slots[i].epoch == EPOCH_A)
+			frames_cell(&w->out, MTW_MARK_LIVE, DIFF_SESSION_MARK, i + 1,
+				    w->slots[i].at_a.blocks, w->slots[i].at_a.bytes);
+	frames_cells_end(&w->out, MTW_MARK_LIVE, DIFF_SESSION_MARK, true);
 }
 
 struct totals_of {

@@ -16,34 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_tally(struct frames *to, const struct tally *t)
-{
-	frames_put_all(
-		to, (uint64_t[]){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes },
-		4);
-}
-
-/* Of an entry. */
-static void value_tally(struct frames *to, const struct tally *t)
-{
-	frames_value(to, t->alloc_blocks);
-	frames_value(to, t->alloc_bytes);
-	frames_value(to, t->free_blocks);
-	frames_value(to, t->free_bytes);
-}
-
-static void put_batch(struct frames *to, uint64_t type)
-{
-	if (to->count)
-		frames_list(to, type);
-}
-
-static void put_full_batch(struct frames *to, uint64_t type)
-{
-	if (frames_full(to))
-		frames_list(to, type);
-}
-
 static void put_hello(struct frames *to, const struct model *m)
 {
 	const struct program *p = &m->program;
@@ -60,7 +32,7 @@ static void put_hello(struct frames *to, const struct model *m)
 		frames_string(to, p->args[i]);
 	frames_put(to, p->forked);
 	if (p->forked)
-		put_tally(to, &p->before);
+		frames_tally(to, &p->before);
 	if (p->forked && p->inherits_apart)
 		frames_put(to, p->first_epoch);
 	frames_end(to, MTW_HELLO);
@@ -99,7 +71,7 @@ static void put_totals(struct frames *to, const struct totals *t)
 	};
 
 	frames_put(to, t->time_ns);
-	put_tally(to, &t->sum);
+	frames_tally(to, &t->sum);
 	frames_put_all(to, figures, sizeof figures / sizeof *figures);
 	frames_end(to, MTW_TOTALS);
 }
@@ -169,71 +141,51 @@ static void put_modules(struct frames *to, const struct modules *x, const struct
 	}
 }
 
-static void put_node(struct frames *to, const struct model *m, const struct skeleton *s, uint32_t n)
-{
-	const struct location *at = model_location(m, s->location[n]);
-
-	frames_entry(to, s->id[n]);
-	frames_value(to, at->kind);
-	frames_value(to, s->id[s->parent[n]]);
-	if (at->kind <= MTW_NODE_SIGNAL)
-		frames_value(to, at->module);
-	frames_value(to, at->offset);
-}
-
 static void put_paths(struct frames *to, const struct model *m, const struct skeleton *s)
 {
 	for (uint32_t a = 1; a < s->nodes; a++) {
-		put_node(to, m, s, s->node_of[a]);
-		put_full_batch(to, MTW_NODES);
+		uint32_t n = s->node_of[a];
+		const struct location *at = model_location(m, s->location[n]);
+		frames_node(to, s->id[n], at->kind, s->id[s->parent[n]], at->module, at->offset);
 	}
-	put_batch(to, MTW_NODES);
+	frames_rest(to, MTW_NODES);
 	for (uint32_t a = 1; a < s->nodes; a++) {
 		if (!bit_of(s->by_pointer_bits, s->node_of[a]))
 			continue;
 		frames_entry(to, s->id[s->node_of[a]]);
 		frames_value(to, MTW_BY_POINTER);
-		put_full_batch(to, MTW_PROVEN);
+		if (frames_full(to))
+			frames_list(to, MTW_PROVEN);
 	}
-	put_batch(to, MTW_PROVEN);
+	frames_rest(to, MTW_PROVEN);
 }
 
 static void put_slots(struct frames *to, const struct columns *c, const uint32_t *ids)
 {
 	const struct skeleton *s = c->skeleton;
 
-	for (uint32_t a = 0; a < c->slots->count; a++) {
-		frames_entry(to, ids[a]);
-		frames_value(to, s->id[s->node_of_stack[c->slots->stack[a]]]);
-		frames_value(to, c->slots->epoch[a]);
-		put_full_batch(to, MTW_SLOTS);
-	}
-	put_batch(to, MTW_SLOTS);
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		frames_slot(to, ids[a], s->id[s->node_of_stack[c->slots->stack[a]]],
+			    c->slots->epoch[a]);
+	frames_rest(to, MTW_SLOTS);
 }
 
 static void put_weighed(struct frames *to, const struct columns *c, const uint32_t *ids)
 {
-	for (uint32_t a = 0; a < c->slots->count; a++) {
-		if (!bit_of(c->sampled_bits, a))
-			continue;
-		frames_entry(to, ids[a]);
-		frames_value(to, 1);
-		put_full_batch(to, MTW_WEIGHED);
-	}
-	put_batch(to, MTW_WEIGHED);
+	for (uint32_t a = 0; a < c->slots->count; a++)
+		if (bit_of(c->sampled_bits, a))
+			frames_weighed(to, ids[a]);
+	frames_rest(to, MTW_WEIGHED);
 }
 
 static void put_counts(struct frames *to, const struct columns *c, const uint32_t *ids)
 {
 	for (uint32_t a = 0; a < c->slots->count; a++) {
 		struct tally now = columns_now(c, a);
-		if (!(now.alloc_blocks | now.alloc_bytes))
-			continue;
-		frames_entry(to, ids[a]);
-		value_tally(to, &now);
-		put_full_batch(to, MTW_COUNTS);
+		if (now.alloc_blocks | now.alloc_bytes)
+			frames_counts(to, ids[a], &now);
 	}
-	put_batch(to, MTW_COUNTS);
+	frames_rest(to, MTW_COUNTS);
 }
 
 static void put_threads(struct frames *to, const struct model *m)
@@ -246,7 +198,7 @@ static void put_threads(struct frames *to, const struct model *m)
 		frames_put(to, t->tid);
 		frames_put(to, t->ended);
 		frames_string(to, t->name);
-		put_tally(to, &t->done);
+		frames_tally(to, &t->done);
 		frames_end(to, MTW_THREAD);
 	}
 	frames_put(to, m->threads.scan_request);
@@ -260,28 +212,6 @@ static void put_threads(struct frames *to, const struct model *m)
 		frames_point(to);
 	}
 	frames_list(to, MTW_SCAN_THREADS);
-}
-
-/* Of a mark, or a sample. At a cell of a slot that the columns do not know the link was closed. */
-static void put_cells(struct frames *to, uint64_t type, uint32_t number,
-		      const struct mark_cells *cells, const struct columns *c)
-{
-	struct cell_at at = { 0 };
-	struct mark_cell cell;
-	bool more = cells_next(cells, &at, &cell);
-
-	do {
-		for (; more && !frames_full(to); more = cells_next(cells, &at, &cell)) {
-			if (columns_slot(c, cell.slot) == NO_ID)
-				continue;
-			frames_entry(to, cell.slot);
-			frames_value(to, cell.blocks);
-			frames_value(to, cell.bytes);
-		}
-		frames_put(to, number);
-		frames_put(to, !more);
-		frames_list(to, type);
-	} while (more);
 }
 
 /* Those that `has`, NULL = none, lacks: they may have arrived after the tick that it is of. */
@@ -298,14 +228,14 @@ static void put_marks(struct frames *to, const struct marks *x, uint64_t until,
 		frames_put(to, k->time_ns);
 		frames_string(to, k->name);
 		frames_string(to, k->set_by);
-		put_tally(to, &k->totals);
+		frames_tally(to, &k->totals);
 		frames_put(to, k->rss_bytes);
 		frames_end(to, MTW_MARK);
 	}
 	for (uint32_t id = 1; id < x->limit; id++)
 		if (x->list[id].known && x->list[id].live_known && x->list[id].time_ns <= until &&
 		    !(has && marks_known(has, id) && has->list[id].live_known))
-			put_cells(to, MTW_MARK_LIVE, id, &x->list[id].cells, c);
+			cells_write(&x->list[id].cells, to, MTW_MARK_LIVE, id, true, c);
 }
 
 static void put_samples(struct frames *to, const struct samples *x, uint64_t until,
@@ -326,7 +256,8 @@ static void put_samples(struct frames *to, const struct samples *x, uint64_t unt
 	frames_list(to, MTW_SAMPLES);
 	for (size_t i = 0; i < x->count && x->list[i].f.time_ns <= until; i++)
 		if (x->list[i].whole)
-			put_cells(to, MTW_SAMPLE_LIVE, x->list[i].f.serial, &x->list[i].cells, c);
+			cells_write(&x->list[i].cells, to, MTW_SAMPLE_LIVE, x->list[i].f.serial,
+				    true, c);
 }
 
 static void put_stops(struct frames *to, const struct stops *x)
@@ -361,14 +292,13 @@ static void put_peak(struct frames *to, const struct model *m, const struct colu
 		for (; more && !frames_full(to); more = peak_next(&c->peak, &at, &cell)) {
 			if (!(cell.then.alloc_blocks | cell.then.alloc_bytes))
 				continue;
-			frames_entry(to, ids[cell.slot]);
-			value_tally(to, &cell.then);
+			frames_counters(to, ids[cell.slot], &cell.then);
 		}
 		flags |= more ? 0 : MTW_PART_LAST;
 		frames_put(to, m->peak.serial);
 		frames_put(to, flags);
 		frames_put(to, m->peak.at.time_ns);
-		put_tally(to, &m->peak.at.sum);
+		frames_tally(to, &m->peak.at.sum);
 		frames_list(to, MTW_PEAK);
 		flags &= ~MTW_PART_FIRST;
 	}
@@ -511,7 +441,7 @@ static void put_instants(struct frames *to, const struct instants *x)
 		frames_list(to, MTW_S_INSTANTS);
 		before = (struct instant){ 0 };
 	}
-	put_batch(to, MTW_S_INSTANTS);
+	frames_rest(to, MTW_S_INSTANTS);
 }
 
 static void put_window_threads(struct frames *to, const struct model *m, const struct rate_part *p)
@@ -541,7 +471,7 @@ static void put_window(struct frames *to, const struct model *m, const struct co
 		bool first = true, more = window_next(p, &at, &e);
 		do {
 			frames_put(to, head->begin_ns);
-			put_tally(to, &head->before);
+			frames_tally(to, &head->before);
 			frames_put(to, !first);
 			for (; more && !frames_full(to);
 			     more = window_next(p, &at, &e), frames_point(to)) {

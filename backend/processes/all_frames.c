@@ -84,40 +84,25 @@ static void put_nodes(struct all *a)
 {
 	for (uint32_t n = a->nodes_sent; n < a->paths.nodes; n++) {
 		const struct location *at = &a->code.locations[a->paths.node[n].location];
-		frames_entry(&a->out, n);
-		frames_value(&a->out, at->kind);
-		frames_value(&a->out, a->paths.node[n].parent);
-		if (at->kind <= MTW_NODE_SIGNAL)
-			frames_value(&a->out, at->module);
-		frames_value(&a->out, at->offset);
-		if (frames_full(&a->out))
-			frames_list(&a->out, MTW_NODES);
+		frames_node(&a->out, n, at->kind, a->paths.node[n].parent, at->module, at->offset);
 	}
-	frames_list(&a->out, MTW_NODES);
+	frames_rest(&a->out, MTW_NODES);
 	a->nodes_sent = a->paths.nodes;
 }
 
 static void put_slots(struct all *a)
 {
-	for (uint32_t s = a->slots_sent; s < a->slot_count; s++) {
-		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, a->slots[s].node);
-		frames_value(&a->out, a->slots[s].epoch);
-		if (frames_full(&a->out))
-			frames_list(&a->out, MTW_SLOTS);
-	}
-	frames_list(&a->out, MTW_SLOTS);
+	for (uint32_t s = a->slots_sent; s < a->slot_count; s++)
+		frames_slot(&a->out, s + 1, a->slots[s].node, a->slots[s].epoch);
+	frames_rest(&a->out, MTW_SLOTS);
 	a->slots_sent = a->slot_count;
 	for (uint32_t s = 0; s < a->slot_count; s++) {
 		if (!a->slots[s].weighed || a->slots[s].weighed_sent)
 			continue;
 		a->slots[s].weighed_sent = true;
-		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, 1);
-		if (frames_full(&a->out))
-			frames_list(&a->out, MTW_WEIGHED);
+		frames_weighed(&a->out, s + 1);
 	}
-	frames_list(&a->out, MTW_WEIGHED);
+	frames_rest(&a->out, MTW_WEIGHED);
 }
 
 /* What an ended process left to others may be more than All knows to be allocated. */
@@ -179,18 +164,10 @@ static void put_counts(struct all *a)
 		if (!memcmp(&t, &a->slots[s].sent, sizeof t))
 			continue;
 		a->slots[s].sent = t;
-		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, t.alloc_blocks);
-		frames_value(&a->out, t.alloc_bytes);
-		frames_value(&a->out, t.free_blocks);
-		frames_value(&a->out, t.free_bytes);
-		if (frames_full(&a->out))
-			frames_list(&a->out, MTW_COUNTS);
+		frames_counts(&a->out, s + 1, &t);
 	}
-	frames_list(&a->out, MTW_COUNTS);
+	frames_rest(&a->out, MTW_COUNTS);
 }
-
-#define LAST_PART 1u /* of MARK_LIVE */
 
 static void put_mark(struct all *a, size_t k, const struct live *held)
 {
@@ -202,10 +179,8 @@ static void put_mark(struct all *a, size_t k, const struct live *held)
 		(uint64_t[]){ k + 1, k, at->reduced ? MTW_MARK_TOTALS_ONLY : 0, at->time_ns }, 4);
 	frames_string(&a->out, at->name);
 	frames_string(&a->out, at->set_by);
-	frames_put_all(&a->out,
-		       (uint64_t[]){ t.alloc_blocks, t.alloc_bytes, t.free_blocks, t.free_bytes,
-				     0 /* resident memory */ },
-		       5);
+	frames_tally(&a->out, &t);
+	frames_put(&a->out, 0); /* resident memory */
 	frames_end(&a->out, MTW_MARK);
 }
 
@@ -215,17 +190,10 @@ static void put_held(struct all *a, size_t k, struct live *held)
 	for (uint32_t s = 0; s < a->slot_count; s++) {
 		if (held[s].blocks == a->held[s].blocks && held[s].bytes == a->held[s].bytes)
 			continue;
-		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, held[s].blocks);
-		frames_value(&a->out, held[s].bytes);
+		frames_cell(&a->out, MTW_MARK_LIVE, k + 1, s + 1, held[s].blocks, held[s].bytes);
 		a->held[s] = held[s];
-		if (frames_full(&a->out)) {
-			frames_put_all(&a->out, (uint64_t[]){ k + 1, 0 }, 2);
-			frames_list(&a->out, MTW_MARK_LIVE);
-		}
 	}
-	frames_put_all(&a->out, (uint64_t[]){ k + 1, LAST_PART }, 2);
-	frames_list(&a->out, MTW_MARK_LIVE);
+	frames_cells_end(&a->out, MTW_MARK_LIVE, k + 1, true);
 }
 
 static void put_marks(struct all *a)
@@ -285,17 +253,10 @@ static void put_sample(struct all *a, uint32_t serial, const struct live *is, st
 	for (uint32_t s = 0; s < a->slot_count; s++) {
 		if (!memcmp(&is[s], &was[s], sizeof *is))
 			continue;
-		frames_entry(&a->out, s + 1);
-		frames_value(&a->out, is[s].blocks);
-		frames_value(&a->out, is[s].bytes);
+		frames_cell(&a->out, MTW_SAMPLE_LIVE, serial, s + 1, is[s].blocks, is[s].bytes);
 		was[s] = is[s];
-		if (frames_full(&a->out)) {
-			frames_put_all(&a->out, (uint64_t[]){ serial, 0 }, 2);
-			frames_list(&a->out, MTW_SAMPLE_LIVE);
-		}
 	}
-	frames_put_all(&a->out, (uint64_t[]){ serial, LAST_PART }, 2);
-	frames_list(&a->out, MTW_SAMPLE_LIVE);
+	frames_cells_end(&a->out, MTW_SAMPLE_LIVE, serial, true);
 }
 
 /* Each time all of them, with numbers of their own: another process' sample may have changed any.

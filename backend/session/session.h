@@ -107,6 +107,8 @@ struct session_ticks {
 	uint64_t *kept; /* the result: ticks of its last program that are left */
 	size_t kept_count, kept_room;
 };
+/* The nth number of a payload, from 0 on; 0: it has no such. */
+uint64_t session_number(const uint8_t *payload, size_t len, unsigned nth);
 struct session_thinning {
 	const char *from; /* the file, and so many bytes of it */
 	uint64_t bytes;

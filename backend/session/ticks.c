@@ -41,7 +41,7 @@ size_t session_ticks_of(struct session_writer *w, uint32_t stream)
 	return w->tick_count - 1;
 }
 
-static uint64_t number(const uint8_t *payload, size_t len, unsigned nth)
+uint64_t session_number(const uint8_t *payload, size_t len, unsigned nth)
 {
 	struct mtw_in in = { payload, payload + len, false };
 	uint64_t v = mtw_get(&in);
@@ -71,11 +71,11 @@ void session_note(struct session_ticks *t, uint64_t time_ns, uint64_t type, cons
 		t->dense_from_ns = time_ns; /* the first state stays */
 		t->dense_bytes = 0;
 		break;
-	case MTW_TOTALS: t->pins[TOTALS_PEAK] = number(payload, len, 7); break;
-	case MTW_PEAK: t->pins[PEAK] = number(payload, len, 2); break;
+	case MTW_TOTALS: t->pins[TOTALS_PEAK] = session_number(payload, len, 7); break;
+	case MTW_PEAK: t->pins[PEAK] = session_number(payload, len, 2); break;
 	case MTW_MARK:
 		GROW(t->pins, t->pin_room, t->pin_count + 1);
-		t->pins[t->pin_count++] = number(payload, len, 3);
+		t->pins[t->pin_count++] = session_number(payload, len, 3);
 		break;
 	default: break;
 	}

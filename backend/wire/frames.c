@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "wire/frames.h"
 
+#include "model/paths/types.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,4 +99,83 @@ void frames_list(struct frames *f, uint64_t type)
 		f->head.at += len;
 	}
 	frames_end(f, type);
+}
+
+void frames_rest(struct frames *f, uint64_t type)
+{
+	if (f->count)
+		frames_list(f, type);
+}
+
+/* The entry is whole. */
+static void end_entry(struct frames *f, uint64_t type)
+{
+	if (frames_full(f))
+		frames_list(f, type);
+}
+
+void frames_tally(struct frames *f, const struct tally *t)
+{
+	frames_put_all(
+		f, (uint64_t[]){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes },
+		4);
+}
+
+void frames_node(struct frames *f, uint64_t id, uint64_t kind, uint64_t parent, uint64_t module,
+		 uint64_t offset)
+{
+	frames_entry(f, id);
+	frames_value(f, kind);
+	frames_value(f, parent);
+	if (kind <= MTW_NODE_SIGNAL)
+		frames_value(f, module);
+	frames_value(f, offset);
+	end_entry(f, MTW_NODES);
+}
+
+void frames_slot(struct frames *f, uint64_t id, uint64_t node, uint64_t epoch)
+{
+	frames_entry(f, id);
+	frames_value(f, node);
+	frames_value(f, epoch);
+	end_entry(f, MTW_SLOTS);
+}
+
+void frames_weighed(struct frames *f, uint64_t id)
+{
+	frames_entry(f, id);
+	frames_value(f, 1);
+	end_entry(f, MTW_WEIGHED);
+}
+
+void frames_counters(struct frames *f, uint64_t id, const struct tally *t)
+{
+	frames_entry(f, id);
+	frames_value(f, t->alloc_blocks);
+	frames_value(f, t->alloc_bytes);
+	frames_value(f, t->free_blocks);
+	frames_value(f, t->free_bytes);
+}
+
+void frames_counts(struct frames *f, uint64_t id, const struct tally *now)
+{
+	frames_counters(f, id, now);
+	end_entry(f, MTW_COUNTS);
+}
+
+void frames_cells_end(struct frames *f, uint64_t type, uint64_t number, bool whole)
+{
+	frames_put(f, number);
+	frames_put(f, whole);
+	frames_list(f, type);
+}
+
+void frames_cell(struct frames *f, uint64_t type, uint64_t number, uint64_t slot, uint64_t blocks,
+		 uint64_t bytes)
+{
+	if (frames_full(f))
+		frames_cells_end(f, type, number, false);
+	frames_entry(f, slot);
+	frames_value(f, blocks);
+	frames_value(f, bytes);
 }

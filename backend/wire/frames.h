@@ -7,6 +7,9 @@
  * frames_list() ends the frame with their count before them:
  *
  *     frames_entry(f, slot), frames_value(f, ...)    for each; frames_full(f): end the frame here
+ *
+ * Frames of paths, slots and cells of any number: an entry each, which ends the frame when it is
+ * full, and frames_rest() or frames_cells_end() at last.
  */
 #ifndef WIRE_FRAMES_H
 #define WIRE_FRAMES_H
@@ -17,6 +20,8 @@
 
 /* Takes a frame: 0, or what ends the writing. */
 typedef int (*frames_fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len);
+
+struct tally;
 
 struct frames {
 	frames_fn fn;
@@ -41,5 +46,19 @@ void frames_text(struct frames *f, const char *text); /* NULL: "" */
 bool frames_full(const struct frames *f);
 void frames_end(struct frames *f, uint64_t type);  /* without entries */
 void frames_list(struct frames *f, uint64_t type); /* with those since the last frame, or none */
+void frames_rest(struct frames *f, uint64_t type); /* if there are such */
+
+void frames_tally(struct frames *f, const struct tally *t); /* four fields */
+/* Of NODES; module: where it is of one. Of SLOTS, WEIGHED and COUNTS. */
+void frames_node(struct frames *f, uint64_t id, uint64_t kind, uint64_t parent, uint64_t module,
+		 uint64_t offset);
+void frames_slot(struct frames *f, uint64_t id, uint64_t node, uint64_t epoch);
+void frames_weighed(struct frames *f, uint64_t id);
+void frames_counts(struct frames *f, uint64_t id, const struct tally *now);
+void frames_counters(struct frames *f, uint64_t id, const struct tally *t); /* any frame's entry */
+/* Of MARK_LIVE or SAMPLE_LIVE number so much; whole: all cells have come. */
+void frames_cell(struct frames *f, uint64_t type, uint64_t number, uint64_t slot, uint64_t blocks,
+		 uint64_t bytes);
+void frames_cells_end(struct frames *f, uint64_t type, uint64_t number, bool whole);
 
 #endif

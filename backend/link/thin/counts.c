@@ -36,23 +36,6 @@ void counts_add(struct counts *c, uint32_t slot, const struct tally *now)
 	c->list[c->count++] = (struct count){ slot, 0, *now };
 }
 
-size_t counts_put(const struct counts *c, size_t from, struct mtw_out *o)
-{
-	size_t end = c->count - from < COUNTS_BATCH ? c->count : from + COUNTS_BATCH;
-	uint32_t last = 0;
-
-	mtw_put(o, end - from);
-	for (size_t i = from; i < end; i++) {
-		mtw_put(o, c->list[i].slot - last);
-		mtw_put(o, c->list[i].now.alloc_blocks);
-		mtw_put(o, c->list[i].now.alloc_bytes);
-		mtw_put(o, c->list[i].now.free_blocks);
-		mtw_put(o, c->list[i].now.free_bytes);
-		last = c->list[i].slot;
-	}
-	return end;
-}
-
 void counts_drop(struct counts *c)
 {
 	c->count = c->unique = 0;

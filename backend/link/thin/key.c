@@ -8,15 +8,12 @@
 #include "wire/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct key_copy {
 	const struct thinned *s;
 	struct session_key_out *out;
-	uint8_t *payload;
-	struct mtw_out body;
+	struct frames to; /* into `out` */
 	struct instant before;
-	uint64_t count;
 };
 
 static bool is_left(const struct session_ticks *x, uint64_t tick)
@@ -34,10 +31,10 @@ static int on_instant(void *arg, const struct event *e, struct err *err)
 	(void)err;
 	if (!is_left(k->s->of, x->ticks))
 		return 0;
-	mtw_put(&k->body, x->time_ns - k->before.time_ns);
-	mtw_put(&k->body, x->ticks - k->before.ticks);
+	frames_value(&k->to, x->time_ns - k->before.time_ns);
+	frames_value(&k->to, x->ticks - k->before.ticks);
+	frames_point(&k->to);
 	k->before = *x;
-	k->count++;
 	return 0;
 }
 
@@ -45,19 +42,10 @@ static int on_instant(void *arg, const struct event *e, struct err *err)
 static void copy_instants(struct key_copy *k, const uint8_t *payload, size_t len)
 {
 	struct err none = { 0 };
-	uint8_t *at = k->payload;
-	struct mtw_out o = { at, at + 10, false };
 
-	k->body = (struct mtw_out){ at + 10, at + MTW_FRAME_MAX, false };
 	k->before = (struct instant){ 0 };
-	k->count = 0;
 	wire_read(MTW_S_INSTANTS, payload, len, on_instant, k, &none);
-	if (!k->count || k->body.full)
-		return;
-	mtw_put(&o, k->count);
-	size_t head = (size_t)(o.at - at), body = (size_t)(k->body.at - (at + 10));
-	memmove(o.at, at + 10, body);
-	session_key_frame(k->out, MTW_S_INSTANTS, at, head + body);
+	frames_rest(&k->to, MTW_S_INSTANTS);
 }
 
 /* The blocks; NULL: it is damaged. */
@@ -78,7 +66,7 @@ static uint8_t *copy_key(const struct thinned *s, const struct session_key *key,
 		       session_next(r, &time_ns, &type, &payload, &n, NULL) > 0) {
 			if (!k.out) {
 				k.out = session_key_new(s->of->stream, resume, time_ns, key->ticks);
-				k.payload = xmalloc(MTW_FRAME_MAX);
+				frames_init(&k.to, session_key_frame, k.out);
 			}
 			if (type == MTW_S_INSTANTS)
 				copy_instants(&k, payload, n);
@@ -86,7 +74,7 @@ static uint8_t *copy_key(const struct thinned *s, const struct session_key *key,
 				session_key_frame(k.out, type, payload, n);
 		}
 	session_reader_free(r);
-	free(k.payload);
+	frames_release(&k.to);
 	uint8_t *blocks = k.out ? session_key_end(k.out, len) : NULL;
 	if (type == MTW_S_KEY)
 		return blocks;

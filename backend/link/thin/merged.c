@@ -38,9 +38,7 @@ static int on_sample(void *arg, const struct event *e, struct err *err)
 }
 
 /* A sample that came earlier takes over others' entries in the reader, too. */
-static void put_samples(struct merged *x,
-			int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len),
-			void *arg)
+static void put_samples(struct merged *x, struct frames *to)
 {
 	for (size_t i = 0; i < x->samples.count; i++) {
 		struct sample *s = &x->samples.list[i];
@@ -48,7 +46,7 @@ static void put_samples(struct merged *x,
 			continue;
 		if (!s->whole)
 			cells_finish(&x->quota, &s->cells); /* frames have them by slot */
-		cells_write(&s->cells, MTW_SAMPLE_LIVE, s->f.serial, s->whole, fn, arg);
+		cells_write(&s->cells, to, MTW_SAMPLE_LIVE, s->f.serial, s->whole, NULL);
 	}
 	x->fresh_count = 0;
 }
@@ -74,61 +72,52 @@ static int take_whole(struct merged *x)
 	for (size_t i = 0; i < x->coming.count && !rc; i++)
 		rc = wire_read(MTW_PEAK, x->coming.bytes + x->coming.list[i].at,
 			       x->coming.list[i].len, on_peak, x, &none);
-	frames_drop(&x->coming);
+	held_drop(&x->coming);
 	x->begun = false;
 	return rc;
 }
 
-static int join_peak(struct merged *x, const struct frames *f, size_t i)
+static int join_peak(struct merged *x, const struct held *f, size_t i)
 {
-	const struct frame *a = &f->list[i];
-	uint64_t flags = frames_number(f, i, 1);
+	const struct held_frame *a = &f->list[i];
+	uint64_t flags = held_number(f, i, 1);
 
 	if (flags & MTW_PART_FIRST) {
-		frames_drop(&x->coming);
+		held_drop(&x->coming);
 		x->begun = true;
 	}
 	if (!x->begun)
 		return 1; /* it began in an earlier group */
-	frames_hold(&x->coming, a->time_ns, a->type, f->bytes + a->at, a->len);
+	held_add(&x->coming, a->time_ns, a->type, f->bytes + a->at, a->len);
 	return flags & MTW_PART_LAST ? take_whole(x) : 0;
 }
 
-static void put_head(const struct merged *x, uint64_t flags, struct mtw_out *o)
+static void put_peak(struct merged *x, struct frames *to)
 {
-	mtw_put(o, x->last.serial);
-	mtw_put(o, flags);
-	mtw_put(o, x->last.time_ns);
-	mtw_put(o, x->last.sum.alloc_blocks);
-	mtw_put(o, x->last.sum.alloc_bytes);
-	mtw_put(o, x->last.sum.free_blocks);
-	mtw_put(o, x->last.sum.free_bytes);
-}
-
-static void put_peak(struct merged *x,
-		     int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len),
-		     void *arg)
-{
-	uint8_t payload[COUNTS_BYTES + 80];
+	const struct counts *c = &x->peak;
+	uint64_t flags = MTW_PART_FIRST;
 
 	counts_settle(&x->peak);
-	for (size_t i = 0, next; i < x->peak.count; i = next) {
-		struct mtw_out o = { payload, payload + sizeof payload, false };
-		bool last = x->peak.count - i <= COUNTS_BATCH;
-		put_head(x, (i ? 0 : MTW_PART_FIRST) | (last ? MTW_PART_LAST : 0), &o);
-		next = counts_put(&x->peak, i, &o);
-		fn(arg, MTW_PEAK, payload, (size_t)(o.at - payload));
+	for (size_t i = 0; i < c->count; flags = 0) {
+		for (; i < c->count && !frames_full(to); i++)
+			frames_counters(to, c->list[i].slot, &c->list[i].now);
+		frames_put(to, x->last.serial);
+		frames_put(to, flags | (i == c->count ? MTW_PART_LAST : 0));
+		frames_put(to, x->last.time_ns);
+		frames_tally(to, &x->last.sum);
+		frames_list(to, MTW_PEAK);
 	}
 	counts_drop(&x->peak);
 	for (size_t i = 0; i < x->coming.count; i++)
-		fn(arg, MTW_PEAK, x->coming.bytes + x->coming.list[i].at, x->coming.list[i].len);
-	frames_drop(&x->coming);
+		to->fn(to->arg, MTW_PEAK, x->coming.bytes + x->coming.list[i].at,
+		       x->coming.list[i].len);
+	held_drop(&x->coming);
 	x->begun = false;
 }
 
-int merged_join(struct merged *x, const struct frames *f, size_t i)
+int merged_join(struct merged *x, const struct held *f, size_t i)
 {
-	const struct frame *a = &f->list[i];
+	const struct held_frame *a = &f->list[i];
 	struct err none = { 0 };
 
 	if (a->type == MTW_PEAK)
@@ -147,17 +136,16 @@ int merged_pass(struct merged *x, uint64_t type, const uint8_t *payload, size_t 
 	return rc;
 }
 
-void merged_put(struct merged *x,
-		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
+void merged_put(struct merged *x, struct frames *to)
 {
-	put_samples(x, fn, arg);
-	put_peak(x, fn, arg);
+	put_samples(x, to);
+	put_peak(x, to);
 }
 
 void merged_clear(struct merged *x)
 {
 	samples_clear(&x->samples);
-	frames_free(&x->coming);
+	held_free(&x->coming);
 	counts_free(&x->peak);
 	free(x->fresh);
 	*x = (struct merged){ 0 };

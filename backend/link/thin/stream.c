@@ -7,37 +7,45 @@
 #include <stdlib.h>
 
 #define NS 1000000000ull
-void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
-		 size_t len)
+static void put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		size_t len)
 {
 	session_frame(s->out, s->of->stream, time_ns, type, payload, len, &s->err);
 }
 
-static void put_held(struct thinned *s, const struct frames *f, size_t i)
+int thinned_write(void *arg, uint64_t type, const uint8_t *payload, size_t len)
 {
-	const struct frame *x = &f->list[i];
+	struct thinned *s = arg;
 
-	thinned_put(s, x->time_ns, x->type, f->bytes + x->at, x->len);
+	put(s, s->at_ns, type, payload, len);
+	return 0;
+}
+
+static void put_held(struct thinned *s, const struct held *f, size_t i)
+{
+	const struct held_frame *x = &f->list[i];
+
+	put(s, x->time_ns, x->type, f->bytes + x->at, x->len);
 }
 
 /* Is the next state of the same thread, or kind of loss, in the group, too? */
-static bool comes_again(const struct frames *f, size_t i)
+static bool comes_again(const struct held *f, size_t i)
 {
-	uint64_t type = f->list[i].type, of = frames_number(f, i, 0);
+	uint64_t type = f->list[i].type, of = held_number(f, i, 0);
 
-	while ((i = frames_next(f, i, type)) != SIZE_MAX)
-		if (frames_number(f, i, 0) == of)
+	while ((i = held_next(f, i, type)) != SIZE_MAX)
+		if (held_number(f, i, 0) == of)
 			return true;
 	return false;
 }
 
 /* Does a whole answer that began later follow? */
-static bool is_asked_again(const struct frames *f, size_t i)
+static bool is_asked_again(const struct held *f, size_t i)
 {
 	bool begun = false;
 
-	while ((i = frames_next(f, i, MTW_SCAN_COHORTS)) != SIZE_MAX) {
-		uint64_t flags = frames_number(f, i, 1);
+	while ((i = held_next(f, i, MTW_SCAN_COHORTS)) != SIZE_MAX) {
+		uint64_t flags = held_number(f, i, 1);
 		begun |= (flags & MTW_PART_FIRST) != 0;
 		if (begun && (flags & MTW_PART_LAST))
 			return true;
@@ -70,7 +78,7 @@ static bool is_pinned(const struct thinned *s, uint64_t from, uint64_t to)
 /* Resident memory is shown at a mark, from the answer next to it. */
 static bool is_near_pin(const struct thinned *s, size_t i)
 {
-	uint64_t time_ns = frames_number(&s->group, i, 1);
+	uint64_t time_ns = held_number(&s->group, i, 1);
 
 	return is_pinned(s, time_ns > RSS_NEAR_NS ? time_ns - RSS_NEAR_NS : 0,
 			 time_ns + RSS_NEAR_NS + 1);
@@ -79,7 +87,7 @@ static bool is_near_pin(const struct thinned *s, size_t i)
 /* Do later frames of the group say all that this one does? */
 static bool is_replaced(const struct thinned *s, size_t i)
 {
-	const struct frames *f = &s->group;
+	const struct held *f = &s->group;
 
 	switch (f->list[i].type) {
 	case MTW_TOTALS:
@@ -90,9 +98,9 @@ static bool is_replaced(const struct thinned *s, size_t i)
 	case MTW_SAMPLES:
 	case MTW_STOPS:
 	case MTW_SCAN_AGES:
-	case MTW_SCAN_THREADS: return frames_next(f, i, f->list[i].type) != SIZE_MAX;
+	case MTW_SCAN_THREADS: return held_next(f, i, f->list[i].type) != SIZE_MAX;
 	case MTW_SCAN_MEMORY:
-		return frames_next(f, i, MTW_SCAN_MEMORY) != SIZE_MAX && !is_near_pin(s, i);
+		return held_next(f, i, MTW_SCAN_MEMORY) != SIZE_MAX && !is_near_pin(s, i);
 	case MTW_SCAN_COHORTS: return is_asked_again(f, i);
 	case MTW_LOSS:
 	case MTW_THREAD: return comes_again(f, i);
@@ -111,14 +119,10 @@ static int on_count(void *arg, const struct event *e, struct err *err)
 
 static void put_counts(struct thinned *s)
 {
-	uint8_t payload[COUNTS_BYTES];
-
 	counts_settle(&s->counts);
-	for (size_t i = 0; i < s->counts.count;) {
-		struct mtw_out o = { payload, payload + sizeof payload, false };
-		i = counts_put(&s->counts, i, &o);
-		thinned_put(s, s->at_ns, MTW_COUNTS, payload, (size_t)(o.at - payload));
-	}
+	for (size_t i = 0; i < s->counts.count; i++)
+		frames_counts(s->to, s->counts.list[i].slot, &s->counts.list[i].now);
+	frames_rest(s->to, MTW_COUNTS);
 	counts_drop(&s->counts);
 }
 
@@ -128,15 +132,7 @@ static void put_omitted(struct thinned *s)
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
 	mtw_put(&o, s->omits);
-	thinned_put(s, s->group.list[0].time_ns, MTW_S_OMITTED, payload, (size_t)(o.at - payload));
-}
-
-static int put_merged(void *arg, uint64_t type, const uint8_t *payload, size_t len)
-{
-	struct thinned *s = arg;
-
-	thinned_put(s, s->at_ns, type, payload, len);
-	return 0;
+	put(s, s->group.list[0].time_ns, MTW_S_OMITTED, payload, (size_t)(o.at - payload));
 }
 
 /* Frames before the tick's, then its counters, totals and itself. */
@@ -149,7 +145,8 @@ static void put_group(struct thinned *s)
 		if (type != MTW_TOTALS && type != MTW_TICK && !is_replaced(s, i))
 			put_held(s, &s->group, i);
 	}
-	merged_put(&s->merged, put_merged, s);
+	s->to->arg = s;
+	merged_put(&s->merged, s->to);
 	put_counts(s);
 	for (int last = 0; last < 2; last++)
 		for (size_t i = 0; i < s->group.count; i++)
@@ -174,7 +171,7 @@ static void write_group(struct thinned *s)
 		return;
 	put_group(s);
 	note_written(s);
-	frames_drop(&s->group);
+	held_drop(&s->group);
 	s->has_tick = false;
 	s->omits = 0;
 }
@@ -182,13 +179,13 @@ static void write_group(struct thinned *s)
 static void write_open(struct thinned *s)
 {
 	for (size_t i = 0; i < s->open.count; i++) {
-		const struct frame *x = &s->open.list[i];
+		const struct held_frame *x = &s->open.list[i];
 		put_held(s, &s->open, i);
 		if (merged_takes(x->type))
 			s->damaged |= merged_pass(&s->merged, x->type, s->open.bytes + x->at,
 						  x->len) != 0;
 	}
-	frames_drop(&s->open);
+	held_drop(&s->open);
 	s->omits_open = 0;
 }
 
@@ -201,7 +198,7 @@ void thinned_drain(struct thinned *s)
 
 static void join_frame(struct thinned *s, size_t i)
 {
-	const struct frame *x = &s->open.list[i];
+	const struct held_frame *x = &s->open.list[i];
 	const uint8_t *payload = s->open.bytes + x->at;
 	int held = 1;
 
@@ -211,7 +208,7 @@ static void join_frame(struct thinned *s, size_t i)
 		held = merged_join(&s->merged, &s->open, i);
 	s->damaged |= held < 0;
 	if (held > 0 && x->type != MTW_S_OMITTED)
-		frames_hold(&s->group, x->time_ns, x->type, payload, x->len);
+		held_add(&s->group, x->time_ns, x->type, payload, x->len);
 }
 
 /* The frames of the tick join the group. */
@@ -221,7 +218,7 @@ static void join(struct thinned *s)
 	s->omits_open = 0;
 	for (size_t i = 0; i < s->open.count; i++)
 		join_frame(s, i);
-	frames_drop(&s->open);
+	held_drop(&s->open);
 	s->has_tick = true;
 }
 
@@ -295,20 +292,20 @@ void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint
 	struct taken taken = { s, time_ns };
 
 	if (s->of->stream == SESSION_TABLE) {
-		thinned_put(s, time_ns, type, payload, len);
+		put(s, time_ns, type, payload, len);
 		return;
 	}
 	if (type == MTW_HELLO)
 		thinned_drain(s);
-	frames_hold(&s->open, time_ns, type, payload, len);
+	held_add(&s->open, time_ns, type, payload, len);
 	if (type == MTW_TICK || type == MTW_HELLO || type == MTW_S_OMITTED)
 		s->damaged |= wire_read(type, payload, len, on_event, &taken, &s->err) != 0;
 }
 
 void thinned_release(struct thinned *s)
 {
-	frames_free(&s->open);
-	frames_free(&s->group);
+	held_free(&s->open);
+	held_free(&s->group);
 	counts_free(&s->counts);
 	merged_clear(&s->merged);
 }

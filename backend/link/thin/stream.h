@@ -18,6 +18,7 @@
 #include "model/paths/types.h"
 #include "base/base.h"
 #include "model/history/history.h"
+#include "wire/frames.h"
 
 #include <memtop/wire.h>
 
@@ -34,39 +35,32 @@ struct counts {
 	size_t count, room, unique;
 };
 
-#define COUNTS_BATCH 4096u                    /* entries of a frame, and */
-#define COUNTS_BYTES (COUNTS_BATCH * 50 + 10) /* their bytes at most */
-
 void counts_add(struct counts *c, uint32_t slot, const struct tally *now);
 void counts_settle(struct counts *c); /* in the order of their slots, the last of each */
-/* Of settled ones, a frame's entries from `from` on: n x { +slot, 4 counters }. Where the next
- * frame's begin. */
-size_t counts_put(const struct counts *c, size_t from, struct mtw_out *o);
-void counts_drop(struct counts *c); /* all of them; the memory stays */
+void counts_drop(struct counts *c);   /* all of them; the memory stays */
 void counts_free(struct counts *c);
 
-/* frames.c: frames that are held back. */
+/* held.c: frames that are held back. */
 
-struct frame {
+struct held_frame {
 	uint64_t time_ns, type;
 	size_t at, len; /* in bytes */
 };
 
-struct frames {
-	struct frame *list;
+struct held {
+	struct held_frame *list;
 	size_t count, room;
 	uint8_t *bytes;
 	size_t len, bytes_room;
 };
 
-void frames_hold(struct frames *f, uint64_t time_ns, uint64_t type, const uint8_t *payload,
-		 size_t len);
-void frames_drop(struct frames *f); /* all of them; the memory stays */
-void frames_free(struct frames *f);
+void held_add(struct held *f, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len);
+void held_drop(struct held *f); /* all of them; the memory stays */
+void held_free(struct held *f);
 /* A number of the payload; 0: it has no such. */
-uint64_t frames_number(const struct frames *f, size_t i, unsigned nth);
+uint64_t held_number(const struct held *f, size_t i, unsigned nth);
 /* The next one of the type behind i; SIZE_MAX = none. */
-size_t frames_next(const struct frames *f, size_t i, uint64_t type);
+size_t held_next(const struct held *f, size_t i, uint64_t type);
 
 /*
  * --- merged.c: SAMPLES, SAMPLE_LIVE and PEAK of a group of ticks, of which the last one stays.
@@ -86,20 +80,19 @@ struct merged {
 		uint32_t serial;
 		uint64_t time_ns;
 		struct tally sum;
-	} last;               /* of these, what the last one says */
-	struct frames coming; /* of a PEAK whose end is not here yet */
-	bool begun;           /* coming */
+	} last;             /* of these, what the last one says */
+	struct held coming; /* of a PEAK whose end is not here yet */
+	bool begun;         /* coming */
 };
 
 /* Frames that this part knows. */
 bool merged_takes(uint64_t type);
 /* It joins the group. 1: it is to be held as it came, too; 0; -1: it is damaged. */
-int merged_join(struct merged *x, const struct frames *f, size_t i);
+int merged_join(struct merged *x, const struct held *f, size_t i);
 /* It is written as it came, and the group is empty. 0; -1: it is damaged. */
 int merged_pass(struct merged *x, uint64_t type, const uint8_t *payload, size_t len);
-/* The group ends: what it has merged, frame by frame. fn's result is 0. */
-void merged_put(struct merged *x,
-		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg);
+/* The group ends: what it has merged. */
+void merged_put(struct merged *x, struct frames *to);
 void merged_clear(struct merged *x); /* another program begins; or the end */
 
 /* The ticks of a program: their numbers count those that were left out. */
@@ -110,7 +103,7 @@ struct program_ticks {
 
 struct thinned {
 	struct session_ticks *of; /* borrowed; its kept are written here */
-	struct frames open, group;
+	struct held open, group;
 	struct counts counts; /* of the group */
 	struct merged merged;
 	bool has_tick; /* the group */
@@ -123,13 +116,14 @@ struct thinned {
 	struct program_ticks ticks;
 	const char *from; /* the old file; */
 	struct session_writer *out;
-	struct err err; /* of writing */
+	struct frames *to; /* borrowed, of all streams: into `out`, at at_ns */
+	struct err err;    /* of writing */
 	bool damaged;
 	size_t key_at; /* of its keys */
 };
 
-void thinned_put(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
-		 size_t len);
+/* A frames_fn of `to`; arg: a stream. */
+int thinned_write(void *arg, uint64_t type, const uint8_t *payload, size_t len);
 /* The next frame, in the order of the file. */
 void thinned_take(struct thinned *s, uint64_t time_ns, uint64_t type, const uint8_t *payload,
 		  size_t len);

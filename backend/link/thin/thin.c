@@ -10,6 +10,7 @@ struct thin {
 	struct session_thinning *job;
 	struct session_reader *in;
 	struct thinned *streams; /* of the job's */
+	struct frames to;        /* of all of them */
 	size_t at;               /* of these, the last frame's */
 	struct err err;
 	bool damaged;
@@ -32,6 +33,7 @@ static void begin(struct thin *t)
 		t->streams[i].of = of;
 		t->streams[i].from = job->from;
 		t->streams[i].out = job->to;
+		t->streams[i].to = &t->to;
 		qsort(of->pins, of->pin_count, sizeof *of->pins, by_time);
 	}
 }
@@ -98,12 +100,14 @@ int thin_file(struct session_thinning *job)
 	if (!t.in)
 		return EIO;
 	session_limit(t.in, job->bytes);
+	frames_init(&t.to, thinned_write, NULL);
 	begin(&t);
 	copy(&t);
 	int why = finish(&t);
 	for (size_t i = 0; i < job->count; i++)
 		thinned_release(&t.streams[i]);
 	free(t.streams);
+	frames_release(&t.to);
 	session_reader_free(t.in);
 	return why;
 }

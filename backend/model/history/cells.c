@@ -6,12 +6,12 @@
  * Once all have come the bytes stay as they are; what changes then is other bytes (cells_merge()).
  */
 #include "model/history/history.h"
+#include "heap/columns.h"
 #include "heap/users.h"
+#include "wire/frames.h"
 
 #include <memtop/wire.h>
 #include <stdlib.h>
-
-#define BATCH 4096u /* entries of a frame */
 
 #define CELL_BYTES 25u /* at most: 5 of the slot, 10 of each number */
 
@@ -167,29 +167,14 @@ int cells_add(struct quota *q, struct mark_cells *k, struct mark_cell cell, stru
 	return 0;
 }
 
-int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool whole,
-		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg)
+void cells_write(const struct mark_cells *k, struct frames *to, uint64_t type, uint32_t number,
+		 bool whole, const struct columns *known)
 {
-	uint8_t payload[BATCH * 25 + 30];
-	struct cell_at x = { 0 };
+	struct cell_at at = { 0 };
 	struct mark_cell cell;
-	size_t i = 0;
-	int rc;
 
-	do {
-		struct mtw_out o = { payload, payload + sizeof payload, false };
-		size_t end = k->count - i < BATCH ? k->count : i + BATCH;
-		uint32_t last = 0;
-		mtw_put(&o, number);
-		mtw_put(&o, whole && end == k->count);
-		mtw_put(&o, end - i);
-		for (; i < end && cells_next(k, &x, &cell); i++) {
-			mtw_put(&o, cell.slot - last);
-			mtw_put(&o, cell.blocks);
-			mtw_put(&o, cell.bytes);
-			last = cell.slot;
-		}
-		rc = fn(arg, type, payload, (size_t)(o.at - payload));
-	} while (i < k->count && !rc);
-	return rc;
+	while (cells_next(k, &at, &cell))
+		if (!known || columns_slot(known, cell.slot) != NO_ID)
+			frames_cell(to, type, number, cell.slot, cell.blocks, cell.bytes);
+	frames_cells_end(to, type, number, whole);
 }

@@ -10,6 +10,9 @@
 #include "model/paths/event.h"
 #include "model/paths/quota.h"
 
+struct columns;
+struct frames;
+
 /*
  * --- series.c: the history: points oldest first, denser the younger they are.
  *
@@ -98,10 +101,10 @@ void cells_forget(struct quota *q, struct mark_cells *k);
 struct mark_cells cells_hold(const struct mark_cells *k);
 void cells_drop(struct mark_cells *k);
 bool cells_next(const struct mark_cells *k, struct cell_at *x, struct mark_cell *cell);
-/* As MTW_MARK_LIVE or MTW_SAMPLE_LIVE frames; whole: the last one says so. fn's result, when it is
- * not 0, ends the writing and is returned. */
-int cells_write(const struct mark_cells *k, uint64_t type, uint32_t number, bool whole,
-		int (*fn)(void *arg, uint64_t type, const uint8_t *payload, size_t len), void *arg);
+/* As MTW_MARK_LIVE or MTW_SAMPLE_LIVE frames; whole: the last one says so. known: only cells of its
+ * slots, NULL = of all; at one that the columns do not know the link was closed. */
+void cells_write(const struct mark_cells *k, struct frames *to, uint64_t type, uint32_t number,
+		 bool whole, const struct columns *known);
 
 /* samples.c: the agent's samples, by which growth is judged. */
 
