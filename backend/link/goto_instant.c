@@ -12,8 +12,7 @@ static int travel(struct watch *w, const char *when, uint64_t to, struct err *er
 	struct err why;
 
 	if (watch_travel(w, to + !to, true, &why))
-		return err_set(err, UNREACHED, "%s: %s%s", when, why.text,
-			       watch_live(w) ? "; record the program first" : "");
+		return err_set(err, UNREACHED, "%s: %s", when, why.text);
 	if (!watch_instant(w))
 		return err_set(err, UNREACHED, "%s: %s", when,
 			       *watch_travel_problem(w) ? watch_travel_problem(w)

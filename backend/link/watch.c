@@ -520,6 +520,12 @@ int watch_travel(struct watch *w, uint64_t time_ns, bool wait, struct err *err)
 			err, 3,
 			"All shows what its processes hold now, and no past instant; open one "
 			"process for that");
+	if (w->options.command)
+		return err_set(err, 3,
+			       "%s: a running program tells its marks and its peak alone, and its "
+			       "past is in a session file: memtop open --list has those of live "
+			       "views, and memtop record writes one; give that file as target",
+			       w->target.text);
 	return err_set(err, 3, "no session of this program is saved, so its past is unknown%s%s",
 		       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
 }

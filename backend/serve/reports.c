@@ -45,10 +45,10 @@ struct part {
 
 struct writing {
 	const struct report_format *format;
-	char at[128]; /* "" = now */
-	bool all;     /* of the processes together, as one heap */
-	bool changes; /* ... since: */
-	char since[128];
+	char at[128];    /* "" = now */
+	bool all;        /* of the processes together, as one heap */
+	bool changes;    /* of all: since `since`, which may also be an instant of each part */
+	char since[128]; /* "" = a mark of each part, or no change */
 	bool zip;
 	pid_t pid; /* the child; 0 = not started */
 	int fd;    /* its file; -1 = none */
@@ -84,8 +84,8 @@ static int write_all(const struct writing *s, struct loop *loop, struct fleet *f
 		return -1;
 	struct watch *w = all_watch(all);
 	symbols_freeze(watch_symbols(w));
-	if ((*s->at && goto_instant(w, s->at, err)) ||
-	    (s->changes && between_mark(watch_model(w), s->since, &o.from, err)))
+	if ((s->changes && between_end(w, s->since, 0, &o.from, err)) ||
+	    (*s->at && goto_instant(w, s->at, err)))
 		fail(s->fd, NOT_POSSIBLE, err->text);
 	o.changes = s->changes;
 	o.processes = p;
@@ -96,20 +96,21 @@ static int write_all(const struct writing *s, struct loop *loop, struct fleet *f
 	return s->format->write(w, q, &o, out, err);
 }
 
-static int write_parts(const struct writing *s, struct fleet *fleet, FILE *out, struct err *err)
+static int write_parts(struct writing *s, struct fleet *fleet, FILE *out, struct err *err)
 {
 	struct report_source *list = xcalloc(s->count, sizeof *list);
 	struct member *m = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->count; i++) {
-		const struct part *p = &s->parts[i];
+		struct part *p = &s->parts[i];
 
 		if (!p->serial)
 			continue;
 		m = fleet_by_serial(fleet, p->serial);
 		symbols_freeze(watch_symbols(m->watch));
-		if (*s->at && goto_instant(m->watch, s->at, err))
+		if ((*s->since && between_end(m->watch, s->since, 0, &p->options.from, err)) ||
+		    (*s->at && goto_instant(m->watch, s->at, err)))
 			fail(s->fd, NOT_POSSIBLE, err->text);
 		list[n++] = (struct report_source){ m->watch, &p->options };
 	}
@@ -120,7 +121,7 @@ static int write_parts(const struct writing *s, struct fleet *fleet, FILE *out, 
 	return rc;
 }
 
-static _Noreturn void child(const struct writing *s, struct loop *loop, struct fleet *fleet)
+static _Noreturn void child(struct writing *s, struct loop *loop, struct fleet *fleet)
 {
 	struct err err = { .text = "the report cannot be written" };
 
@@ -277,37 +278,32 @@ static void release(struct job *j)
 		close(s->fd);
 }
 
-/* ?since=MARK, else the newest mark. */
-static int read_since(const struct member *m, const char *word, struct report_options *o,
-		      struct err *err)
+static int read_instant(const struct member *m, const char *name, const char *word, char *to,
+			size_t size, struct err *err)
 {
 	const struct model *model = watch_model(m->watch);
-	int found = !word                    ? (int)model_newest_mark(model)
-		    : !strcmp(word, "start") ? 0
-					     : model_mark_find(model, word);
+	uint64_t time_ns;
 
-	if (found < 0)
+	if (!*word || strlen(word) >= size || !when_read(model, model_time(model), word, &time_ns))
 		return err_set(err, 2,
-			       "?since=%.100s: no mark of process %d has this name or number; "
-			       "/marks lists them",
-			       word, m->pid);
-	o->changes = true;
-	o->from = (uint32_t)found;
+			       "?%s=%.100s: no such instant of process %d; write " WHEN_WORDS
+			       "; /marks lists the marks",
+			       name, word, m->pid);
+	if (!when_lies_in(model_time(model), word, time_ns, err))
+		return -1;
+	snprintf(to, size, "%s", word);
 	return 0;
 }
 
-static int read_at(const struct member *m, const char *word, struct writing *s, struct err *err)
+/* Since an instant, else the newest mark. */
+static int read_since(const struct member *m, const char *word, struct writing *s,
+		      struct report_options *o, struct err *err)
 {
-	const struct model *model = watch_model(m->watch);
-	uint64_t to;
-
-	if (!*word || strlen(word) >= sizeof s->at ||
-	    !when_read(model, model_time(model), word, &to))
-		return err_set(err, 2, "?at=%.100s: no such instant; write " WHEN_WORDS, word);
-	if (!when_lies_in(model_time(model), word, to, err))
-		return -1;
-	snprintf(s->at, sizeof s->at, "%s", word);
-	return 0;
+	o->changes = true;
+	o->from = word ? 0 : model_newest_mark(watch_model(m->watch));
+	return word && strcmp(word, "start") != 0
+		       ? read_instant(m, "since", word, s->since, sizeof s->since, err)
+		       : 0;
 }
 
 static int read_value(const char *word, const struct writing *s, struct report_options *o,
@@ -343,8 +339,9 @@ static int read_question(const struct http_request *r, const struct member *m, e
 
 	if (what == ALLOCATED)
 		p->options.value = VALUE_ALLOCATED;
-	if (((what == GROWTH || since) && read_since(m, since, &p->options, err)) ||
-	    (at && read_at(m, at, s, err)) || (value && read_value(value, s, &p->options, err)))
+	if (((what == GROWTH || since) && read_since(m, since, s, &p->options, err)) ||
+	    (at && read_instant(m, "at", at, s->at, sizeof s->at, err)) ||
+	    (value && read_value(value, s, &p->options, err)))
 		return -1;
 	return 0;
 }

@@ -131,7 +131,7 @@ def t_an_instant_that_is_not():
     one_line(memtop("report", "--at", "nowhere", session()), 2, "nowhere: no such instant")
     one_line(memtop("report", "--at", "one", "--since", "two", session()), 2, "two: no mark has this name")
     agent = Synthetic()
-    one_line(memtop("report", "--at", "0.1s", agent.address), 3, "no session of this program is saved")
+    one_line(memtop("report", "--at", "0.1s", agent.address), 3, "its past is in a session file: memtop open --list has")
 
 
 @test

@@ -315,18 +315,16 @@ def t_instants_and_values():
     assert value(s.metrics(), "memtop_live_blocks", pid) == 400, "the server stays in the present"
     (change,) = [c for c in totals("?since=before")["changes"] if c["net_blocks"]]
     assert change["net_blocks"] == 300 and totals("")["changes"] == []
+    since_peak = totals("?since=peak")["totals"], sum(c["net_bytes"] for c in totals("?since=peak")["changes"])
+    assert since_peak[0] == totals("")["totals"] and since_peak[1] == since_peak[0]["live_bytes"] - peak["live_bytes"], since_peak
     for path, at, blocks in (("/report.folded?value=blocks", "", 400), ("/report.folded?value=blocks", "&at=before", 100),
                              ("/report.folded?value=allocations", "", 400), ("/report.folded?since=before", "", None)):
         status, headers, body = s.ask(path + at)
         assert status == 200 and headers["Content-Type"].startswith("text/plain"), (path, status, body)
         total = sum(int(line.rsplit(" ", 1)[1]) for line in body.splitlines())
         assert total == blocks or blocks is None and total == 400 * 65536, (path, total, body)
-    need("go")
-    for query, size in (("", 400), ("?at=before", 100), ("?at=peak", peak["live_blocks"])):
-        done = run(["go", "tool", "pprof", "-top", "-sample_index=inuse_objects", f"{s.address}debug/pprof/heap{query}"],
-                   env={**os.environ, "HOME": temporary_folder()})
-        assert done.returncode == 0 and f" of {size} total" in done.stdout, (query, size, done)
-    for path, word in (("/report.txt?since=zz", "?since=zz: no mark"), ("/debug/pprof/heap?since=zz", "no mark"),
+    for path, word in (("/report.txt?since=zz", "?since=zz: no such instant"), ("/debug/pprof/heap?since=zz", "no such instant"),
+                       ("/report.txt?since=99:00:00", "lies outside"), ("/report.txt?since=0:00:00.1", "its past is unknown"),
                        ("/report.json?at=zz", "?at=zz: no such instant"), ("/report.json?at=", "no such instant"),
                        ("/report.json?at=" + "9" * 500, "no such instant"), ("/debug/pprof/allocs?at=0:00:00", "its past is unknown"),
                        ("/report.json?value=live", "only with folded"), ("/report.folded?value=zz", "zz")):
@@ -335,6 +333,11 @@ def t_instants_and_values():
     for ending in ("html", "csv", "dot", "massif", "speedscope.json", "pb.gz"):
         status, headers, body = s.ask(f"/report.{ending}")
         assert status == 200 and body, (ending, status, body)
+    need("go")
+    for query, size in (("", 400), ("?at=before", 100), ("?at=peak", peak["live_blocks"])):
+        done = run(["go", "tool", "pprof", "-top", "-sample_index=inuse_objects", f"{s.address}debug/pprof/heap{query}"],
+                   env={**os.environ, "HOME": temporary_folder()})
+        assert done.returncode == 0 and f" of {size} total" in done.stdout, (query, size, done)
 
 
 main()

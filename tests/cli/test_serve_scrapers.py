@@ -247,7 +247,7 @@ def t_one_profile_of_several_processes():
     assert sums(one) == {(pids[1], command): 100 * 65536}, sums(one)
     assert sorted(v for k, v in one if k == 5) == sorted(v for k, v in top if k == 5), "functions are shared"
     status, _, text = s.ask("/debug/pprof/heap?since=zz")
-    assert status == 400 and "no mark of process" in text, text
+    assert status == 400 and "no such instant of process" in text, text
     assert s.ask("/marks", "POST", '{"name": "all"}', Content_Type="application/json")[0] == 201
     os.kill(pids[0], signal.SIGUSR1)
     wait_for(lambda: s.metrics()["memtop_live_blocks", str(pids[0])][0][1] == 400, 20, "the second phase")
