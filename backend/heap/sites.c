@@ -4,6 +4,7 @@
  * nearest location at or above it that is more than a wrapper.
  */
 #include "heap/sites.h"
+#include "heap/room.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,34 +27,60 @@ uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, ui
 	return heap_site_above(s, n, s->node_of_stack[stack], frame);
 }
 
+/* What a walk up from a stack does at a location. */
+enum { GOES_ON, ENDS, NEEDS };
+
+static uint8_t *steps_of(const struct heap_names *n)
+{
+	uint8_t *step = xmalloc(n->locations + 1ul);
+
+	for (uint32_t l = 0; l < n->locations; l++)
+		step[l] = !n->place[l].asked ? NEEDS : n->site_frame[l] != NO_ID ? ENDS : GOES_ON;
+	return step;
+}
+
 bool heap_sites_need(const struct skeleton *s, const struct heap_names *n, uint64_t *locations)
 {
+	uint8_t *step = steps_of(n);
 	bool any = false;
 
 	for (uint32_t k = 0; k < s->stacks; k++)
 		for (uint32_t node = s->node_of_stack[k]; node; node = s->parent[node]) {
 			uint32_t l = s->location[node];
 
-			if (!n->place[l].asked)
+			if (step[l] == NEEDS)
 				locations[l / 64] |= 1ull << l % 64;
-			any = any || !n->place[l].asked;
-			if (!n->place[l].asked || n->site_frame[l] != NO_ID)
+			any = any || step[l] == NEEDS;
+			if (step[l] != GOES_ON)
 				break;
 		}
+	free(step);
 	return any;
 }
 
-/* The function of each node's site; NO_ID = there are only wrappers up to the root. */
+/* The function of each location's site; NO_ID = it has nothing but wrappers. */
+static uint32_t *functions_of_locations(const struct heap_names *n)
+{
+	uint32_t *of = xmalloc((n->locations + 1ul) * sizeof *of);
+
+	for (uint32_t l = 0; l < n->locations; l++)
+		of[l] = n->site_frame[l] == NO_ID ? NO_ID : n->frames[n->site_frame[l]].function;
+	return of;
+}
+
+/* The function of each node's site; NO_ID = there are only wrappers up to the root. There are many
+ * more nodes than locations. */
 static uint32_t *functions_of_nodes(const struct skeleton *s, const struct heap_names *n)
 {
-	uint32_t *of = xmalloc(s->nodes * sizeof *of);
+	uint32_t *of = room_large(s->nodes, sizeof *of), *location = functions_of_locations(n);
 
 	of[0] = NO_ID;
 	for (uint32_t i = 1; i < s->nodes; i++) {
-		uint32_t frame = n->site_frame[s->location[i]];
+		uint32_t function = location[s->location[i]];
 
-		of[i] = frame == NO_ID ? of[s->parent[i]] : n->frames[frame].function;
+		of[i] = function == NO_ID ? of[s->parent[i]] : function;
 	}
+	free(location);
 	return of;
 }
 
@@ -68,7 +95,7 @@ struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n)
 	atomic_init(&x->users, 1);
 	x->skeleton = skeleton_hold(s);
 	x->names = heap_names_hold(n);
-	x->of_stack = xmalloc((s->stacks + 1ul) * sizeof *x->of_stack);
+	x->of_stack = room_large(s->stacks + 1ul, sizeof *x->of_stack);
 	x->function = xmalloc((n->functions + 1ul) * sizeof *x->function);
 	for (uint32_t k = 0; k < s->stacks; k++) {
 		uint32_t leaf = s->node_of_stack[k], fn = of_node[leaf];
