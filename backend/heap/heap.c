@@ -196,19 +196,13 @@ uint32_t heap_estimates(const struct heap *h, uint32_t node)
 	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
 }
 
-/* Since the start all that is alive was. */
-static struct change born(const struct tally *t)
-{
-	return (struct change){ .born_blocks = live_blocks(t), .born_bytes = live_bytes(t) };
-}
-
 /* Of a range of stacks. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
 	if (h->changes)
 		return change_of_quad(running_between(&h->changes->sum, first, end));
 	struct tally t = heap_of_stacks(h, first, end);
-	return born(&t);
+	return heap_born(&t);
 }
 
 struct change heap_change(const struct heap *h, uint32_t node)
@@ -270,35 +264,4 @@ struct amounts heap_self_amounts(const struct heap *h, uint32_t node)
 {
 	return is_stack(h, node) ? heap_amounts_of_stack(h, skeleton_first(h->skeleton, node))
 				 : (struct amounts){ 0 };
-}
-
-struct summing {
-	const uint32_t *number;
-	struct amounts *sums;
-};
-
-static void sum_rate(void *arg, uint32_t stack, const struct rate *rate)
-{
-	const struct summing *x = arg;
-
-	rate_add(&x->sums[x->number[stack]].rate, rate);
-}
-
-void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums)
-{
-	struct summing x = { number, sums };
-	struct running_reader all = { .of = &h->sums->sum },
-			      moved = { .of = h->changes ? &h->changes->sum : NULL };
-
-	for (uint32_t k = 0; k < h->sums->stacks; k++) {
-		struct amounts *a = &sums[number[k]];
-		struct tally t = tally_of_quad(running_next(&all));
-		struct change c = moved.of ? change_of_quad(running_next(&moved)) : born(&t);
-
-		tally_add(&a->sum, &t);
-		change_add(&a->change, &c);
-		a->sampled += bit_of(h->sums->estimate_bits, k);
-	}
-	if (h->rates)
-		heap_rates_each(h->rates, sum_rate, &x);
 }

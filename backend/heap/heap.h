@@ -115,13 +115,16 @@ static inline struct tally heap_of_stacks(const struct heap *h, uint32_t first, 
 {
 	return tally_of_quad(running_between(&h->sums->sum, first, end));
 }
+/* Since the start all that is alive was born. */
+static inline struct change heap_born(const struct tally *t)
+{
+	return (struct change){ .born_blocks = live_blocks(t), .born_bytes = live_bytes(t) };
+}
+
 static inline struct tally heap_of_stack(const struct heap *h, uint32_t stack)
 {
 	return heap_of_stacks(h, stack, stack + 1);
 }
-
-/* Adds up what the stacks of each number hold: number[stack] is an index of sums. */
-void heap_sum_by(const struct heap *h, const uint32_t *number, struct amounts *sums);
 
 /*
  * heap/part.c: the stacks whose bit is set, and nothing of the others: what passes a filter. live,

@@ -104,16 +104,29 @@ static void take_names(struct heap *to, struct heap_names *n, bool direct, const
 		users_hold(&to->owners->users);
 }
 
+static void sum_by_caller(struct heap *h)
+{
+	uint32_t count = h->owners->count;
+	struct heap_site *sums = xmalloc((count + 1ul) * sizeof *sums);
+
+	heap_sum_by(h, h->owners->of_stack, count, sums);
+	for (uint32_t i = 0; i < count; i++)
+		h->of_owner[i] = sums[i].amounts;
+	free(sums);
+}
+
 /* All stacks of an owner are all stacks of its sites, unless the rule is another. */
 static void sum_up(struct heap *h)
 {
-	h->of_site = xcalloc(h->sites->count + 1ul, sizeof *h->of_site);
-	heap_sites_sum(h->sites, h, h->of_site);
+	const struct heap_sites *s = h->sites;
+
+	h->of_site = xmalloc((s->count + 1ul) * sizeof *h->of_site);
+	heap_sum_by(h, s->of_stack, s->count, h->of_site);
 	h->of_owner = xcalloc(h->owners->count, sizeof *h->of_owner);
 	if (h->owners->direct)
-		heap_sum_by(h, h->owners->of_stack, h->of_owner);
-	for (uint32_t i = 0; !h->owners->direct && i < h->sites->count; i++)
-		amounts_add(&h->of_owner[owner_of_site(h->sites, i)], &h->of_site[i].amounts);
+		sum_by_caller(h);
+	for (uint32_t i = 0; !h->owners->direct && i < s->count; i++)
+		amounts_add(&h->of_owner[owner_of_site(s, i)], &h->of_site[i].amounts);
 }
 
 struct heap *heap_named(const struct heap *h, struct heap_names *n, bool direct,

@@ -123,29 +123,63 @@ static bool is_heavier(const struct skeleton *s, uint64_t live, uint32_t stack, 
 	return s->id[s->node_of_stack[stack]] < s->id[s->node_of_stack[other]];
 }
 
-void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums)
+struct summing {
+	const struct heap *h;
+	const uint32_t *number;
+	struct heap_site *sums;
+	uint64_t *most; /* live, of the heaviest so far */
+};
+
+static void sum_rate(void *arg, uint32_t stack, const struct rate *rate)
 {
-	struct amounts *amounts = xcalloc(s->count + 1ul, sizeof *amounts);
-	uint64_t *most = xcalloc(s->count + 1ul, sizeof *most); /* live, of the heaviest so far */
+	const struct summing *x = arg;
+
+	rate_add(&x->sums[x->number[stack]].amounts.rate, rate);
+}
+
+static void take_stack(const struct summing *x, uint32_t stack, const struct tally *t)
+{
+	uint32_t number = x->number[stack];
+	struct heap_site *to = &x->sums[number];
+	uint64_t live = live_bytes(t), most = x->most[number];
+
+	if (!t->alloc_blocks)
+		return;
+	if (!to->stacks++ || is_heavier(x->h->skeleton, live, stack, most, to->heaviest)) {
+		to->heaviest = stack;
+		x->most[number] = live;
+	}
+}
+
+static void sum_changes(const struct summing *x, uint32_t count)
+{
+	struct running_reader moved = { .of = x->h->changes ? &x->h->changes->sum : NULL };
+
+	for (uint32_t k = 0; moved.of && k < x->h->sums->stacks; k++) {
+		struct change c = change_of_quad(running_next(&moved));
+		change_add(&x->sums[x->number[k]].amounts.change, &c);
+	}
+	for (uint32_t i = 0; !moved.of && i < count; i++)
+		x->sums[i].amounts.change = heap_born(&x->sums[i].amounts.sum);
+}
+
+void heap_sum_by(const struct heap *h, const uint32_t *number, uint32_t count,
+		 struct heap_site *sums)
+{
+	struct summing x = { h, number, sums, xcalloc(count + 1ul, sizeof *x.most) };
 	struct running_reader all = { .of = &h->sums->sum };
 
-	heap_sum_by(h, s->of_stack, amounts);
-	memset(sums, 0, s->count * sizeof *sums);
-	for (uint32_t i = 0; i < s->count; i++)
-		sums[i].amounts = amounts[i];
+	memset(sums, 0, count * sizeof *sums);
 	for (uint32_t k = 0; k < h->sums->stacks; k++) {
+		struct amounts *a = &sums[number[k]].amounts;
 		struct tally t = tally_of_quad(running_next(&all));
-		uint32_t i = s->of_stack[k];
-		struct heap_site *x = &sums[i];
-		uint64_t live = live_bytes(&t);
 
-		if (!t.alloc_blocks)
-			continue;
-		if (!x->stacks++ || is_heavier(h->skeleton, live, k, most[i], x->heaviest)) {
-			x->heaviest = k;
-			most[i] = live;
-		}
+		tally_add(&a->sum, &t);
+		a->sampled += bit_of(h->sums->estimate_bits, k);
+		take_stack(&x, k, &t);
 	}
-	free(amounts);
-	free(most);
+	sum_changes(&x, count);
+	if (h->rates)
+		heap_rates_each(h->rates, sum_rate, &x);
+	free(x.most);
 }

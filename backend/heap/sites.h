@@ -18,19 +18,20 @@ struct heap_sites {
 	uint32_t *function; /* by number */
 };
 
-/* What a site holds in a snapshot of the same call tree. */
+/* What stacks hold together, in a snapshot of the same call tree. */
 struct heap_site {
 	struct amounts amounts;
-	uint32_t stacks;
-	uint32_t heaviest; /* stack; of equal ones the one that the agent named first */
+	uint32_t stacks;   /* that ever allocated */
+	uint32_t heaviest; /* one of them; of equal ones the one that the agent named first */
 };
 
 struct heap_sites *heap_sites_new(struct skeleton *s, struct heap_names *n);
 /* Sets the bits of locations whose names nobody asked for, and that sites depend on. True: some. */
 bool heap_sites_need(const struct skeleton *s, const struct heap_names *n, uint64_t *locations);
 void heap_sites_drop(struct heap_sites *s);
-/* sums: count of them. */
-void heap_sites_sum(const struct heap_sites *s, const struct heap *h, struct heap_site *sums);
+/* By number, below count: number[stack], like heap_sites.of_stack. */
+void heap_sum_by(const struct heap *h, const uint32_t *number, uint32_t count,
+		 struct heap_site *sums);
 /* The node of a stack's call site, and the frame there, as an index into names->frames. A stack of
  * nothing but wrappers is its own site. */
 uint32_t heap_site_node(const struct skeleton *s, const struct heap_names *n, uint32_t stack,

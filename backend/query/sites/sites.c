@@ -173,7 +173,7 @@ static struct heap_site *sum_up(const struct query *q)
 	if (q->heap == q->raw)
 		memcpy(sums, q->raw->of_site, q->raw->sites->count * sizeof *sums);
 	else
-		heap_sites_sum(q->raw->sites, q->heap, sums);
+		heap_sum_by(q->heap, q->raw->sites->of_stack, q->raw->sites->count, sums);
 	return sums;
 }
 

@@ -124,7 +124,7 @@ static void sum_sites(struct query *q)
 	q->sites_stamp = q->stamp;
 	free(q->site_sums);
 	q->site_sums = xmalloc((s->count + 1ul) * sizeof *q->site_sums);
-	heap_sites_sum(s, q->heap, q->site_sums);
+	heap_sum_by(q->heap, s->of_stack, s->count, q->site_sums);
 	GROW(q->site_of_fn, q->site_fn_room, s->names->functions + 1ul);
 	for (uint32_t i = 0; i < s->count; i++)
 		if (s->function[i] != NO_ID)
