@@ -92,13 +92,22 @@ static const struct table_column of_all[] = {
 	SHOW(procs, 2), SHOW(trend, 5), SHOW(site),      SHOW(at, 7),         SHOW(owner, 1),
 };
 
+/* Since a mark: its NET, and not that of the growth's window. */
+#define SINCE(beside)                                                                              \
+	SHOW(shape, 3), SHOW(live), SHOW(born, 5), SHOW(gone, 5), SHOW(net, 2),                    \
+		SHOW(per_minute, 4), SHOW(grew, 7), beside, SHOW(trend, 7), SHOW(site),            \
+		SHOW(at, 8), SHOW(owner, 1)
+static const struct table_column since[] = { SINCE(SHOW(age, 6)) };
+static const struct table_column all_since[] = { SINCE(SHOW(procs, 2)) };
+
 #define OVERVIEW(columns)                                                                          \
 	TABLE(VIEW_OVERVIEW, columns, struct site, site_list_dim, site_list_id, table_view_hit)
-static const struct table tables[] = { OVERVIEW(columns), OVERVIEW(of_all) };
+static const struct table tables[] = { OVERVIEW(columns), OVERVIEW(of_all), OVERVIEW(since),
+				       OVERVIEW(all_since) };
 
 static size_t shows(const struct view *v)
 {
-	return procs_known(v->ui);
+	return procs_known(v->ui) + (table_view_shows(v) == TABLE_SINCE ? 2 : 0);
 }
 
 /* Until the user chose a row, the first is the one that matters now. */
@@ -170,8 +179,13 @@ static void draw(struct view *v, const struct area *a)
 /* The graph above has a window of its own. */
 static const char *net_over(const struct site_list *s, char out[64])
 {
-	char span[32];
+	char span[32], from[48];
 
+	if (table_view_shows(&s->t.v) == TABLE_SINCE) {
+		interval_name(s->t.v.ui->shown.model, true, from, sizeof from);
+		snprintf(out, 64, ", NET %s", from);
+		return out;
+	}
 	if (!s->window_ns || !table_shows(view_table(&s->t.v), term_columns(), &column_growth))
 		return "";
 	snprintf(out, 64, ", NET over %s", text_span(span, s->window_ns));

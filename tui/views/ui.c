@@ -16,6 +16,14 @@ bool ui_linked(const struct ui *ui)
 	return ui_of_all(ui) ? others_watches(ui->processes) > 0 : watch_live(ui->shown.watch);
 }
 
+static bool has_word(const struct ui *ui, const char *word)
+{
+	const char *filter = ui->shown.filter, *at = strstr(filter, word);
+	size_t len = strlen(word);
+
+	return at && (at == filter || at[-1] == ' ') && (!at[len] || at[len] == ' ');
+}
+
 const char *ui_empty_reason(const struct ui *ui)
 {
 	static char text[600];
@@ -27,6 +35,12 @@ const char *ui_empty_reason(const struct ui *ui)
 	}
 	if (ages_missing(ui))
 		return ages_missing(ui);
+	if (!model_diffing(ui->shown.model) && (has_word(ui, "grew") || has_word(ui, "new"))) {
+		snprintf(text, sizeof text,
+			 "the filter \"%s\" needs a diff: d compares with a mark (Esc removes it)",
+			 ui->shown.filter);
+		return text;
+	}
 	if (ui->shown.filter[0]) {
 		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
 			 ui->shown.filter);
