@@ -38,8 +38,13 @@ def t_output_that_would_destroy():
     one_line(memtop("record", "-o", folder + "/pipe", "--", script, seconds=20), 125, "pipe", "choose another -o")
     session = folder + "/a.mtop"
     assert memtop("record", "-o", session, "--", script).returncode == 5
-    assert memtop("record", "-o", session, "--", script).returncode == 5, "an older session may be written over"
+    first = open(session, "rb").read()
+    again = memtop("record", "-o", session, "--", script)
+    assert again.returncode == 5 and f"the session that was there is {session}.old now" in again.stderr, again
     whole = open(session, "rb").read()
+    assert open(session + ".old", "rb").read() == first and whole != first
+    assert memtop("record", "-o", session, "--", "/nowhere/prog").returncode == 127
+    assert open(session, "rb").read() == whole and not os.path.exists(session + ".old"), "nothing was recorded"
     one_line(memtop("report", "-o", session, session), 2, session, "not a session")
     os.link(session, folder + "/a.txt")
     one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "not a session")

@@ -85,6 +85,8 @@ int record_finish(struct recording *r, const char *what)
 		return -1;
 	}
 	if (r->connected) {
+		if (*r->aside && !r->gate)
+			warn("%s: the session that was there is %s now", r->path, r->aside);
 		say_result(r);
 		return 0;
 	}

@@ -7,10 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#define OLD ".old"
 
 /* NAME.YYYYMMDD-HHMMSS.mtop in the current folder. */
 static void default_path(const char *what, char *path, size_t size)
@@ -36,6 +40,32 @@ void record_choose_path(struct recording *r, const struct args *a, const char *w
 		default_path(what, r->path, sizeof r->path);
 }
 
+/* A session is not lost to a second recording: as perf does, the one before is kept aside. */
+static int keep_aside(struct recording *r, struct err *err)
+{
+	char *real = realpath(r->path, NULL);
+	size_t n = (size_t)snprintf(r->aside, sizeof r->aside, "%s" OLD, real ? real : "");
+
+	if (!real || n >= sizeof r->aside || rename(real, r->aside)) {
+		err_set(err, STATUS_OURS,
+			"%s: not overwritten: the session there cannot be renamed to " OLD ": %s; "
+			"choose another -o",
+			r->path, strerror(real ? errno : ENOENT));
+		r->aside[0] = '\0';
+	}
+	free(real);
+	return *r->aside ? 0 : -1;
+}
+
+/* Nothing was recorded: the file is what it was. */
+static void put_back(const struct recording *r)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%.*s", (int)(strlen(r->aside) - strlen(OLD)), r->aside);
+	rename(r->aside, path);
+}
+
 int record_check_writable(struct recording *r, struct err *err)
 {
 	struct stat st = { 0 };
@@ -57,8 +87,12 @@ int record_check_writable(struct recording *r, struct err *err)
 			       r->path);
 	if (session_busy(r->path))
 		return err_set(err, STATUS_OURS, SESSION_BUSY, r->path);
+	if (S_ISREG(st.st_mode) && st.st_size > 0 && keep_aside(r, err))
+		return -1;
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
+	if (fd < 0 && *r->aside)
+		put_back(r);
 	if (fd < 0)
 		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o",
 			       r->path, strerror(errno));
@@ -68,7 +102,9 @@ int record_check_writable(struct recording *r, struct err *err)
 
 void record_remove(const struct recording *r)
 {
-	if (r->created && !session_busy(r->path))
+	if (*r->aside)
+		put_back(r);
+	else if (r->created && !session_busy(r->path))
 		unlink(r->path);
 }
 

@@ -418,7 +418,8 @@ static int record_run(const struct args *a)
 
 static const struct option_spec options[] = {
 	OPTION('o', "output", "FILE", complete_file, output,
-	       "the session file (else NAME.TIME.mtop)", NULL),
+	       "the session file (else NAME.TIME.mtop)",
+	       "A session that is there becomes FILE.old."),
 	OPT_AGENT,
 	OPT_AGENT_OPTIONS,
 	OPT_NO_FOLLOW,

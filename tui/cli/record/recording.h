@@ -60,6 +60,7 @@ struct recording {
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
 	char path[PATH_MAX];
+	char aside[PATH_MAX];                     /* where a session at `path` went; "" = none */
 	bool path_made_up;                        /* memtop chose it, and must report it */
 	bool created;                             /* the file was not there before */
 	pid_t pid;                                /* 0 = a TARGET, not a program */
