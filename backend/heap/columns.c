@@ -156,9 +156,9 @@ static void make_room(struct columns *to, const struct columns *from)
 		to->rated_bits = xcalloc(words, sizeof *to->rated_bits);
 	}
 	if (from->base.from)
-		to->base.from = xcalloc(count, sizeof *to->base.from);
+		to->base.from = room_large(count, sizeof *to->base.from);
 	if (from->base.until)
-		to->base.until = xcalloc(count, sizeof *to->base.until);
+		to->base.until = room_large(count, sizeof *to->base.until);
 }
 
 static void put_rate(struct columns *to, uint32_t at, const struct narrow *rate)

@@ -52,7 +52,7 @@ void maker_release(struct model *m)
 /* By place; takes what is by order of arrival. NULL stays. */
 static struct live *placed(const struct columns *c, struct live *held)
 {
-	struct live *live = held ? xcalloc(c->slots->count + 1ul, sizeof *live) : NULL;
+	struct live *live = held ? room_large(c->slots->count + 1ul, sizeof *live) : NULL;
 
 	for (uint32_t a = 0; held && a < c->slots->count; a++)
 		live[c->place_of[a]] = held[a];

@@ -6,6 +6,7 @@
  */
 #include "model/interval.h"
 
+#include "heap/room.h"
 #include "model/columns.h"
 #include "model/model_state.h"
 
@@ -40,8 +41,11 @@ static void walk_start(struct mark_walk *w, uint32_t slots)
 {
 	if (w->held && w->slots >= slots)
 		return;
-	w->held = xrealloc(w->held, (slots + 1u) * sizeof *w->held);
-	memset(w->held + w->slots, 0, (slots + 1u - w->slots) * sizeof *w->held);
+	struct live *held = room_large(slots + 1ul, sizeof *held);
+	if (w->held)
+		memcpy(held, w->held, (w->slots + 1ul) * sizeof *held);
+	free(w->held);
+	w->held = held;
 	w->slots = slots;
 }
 
