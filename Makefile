@@ -91,6 +91,8 @@ $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 # A walk's registers stay registers: no pairs of them in vectors.
 $(B)/agent/unwind/incremental.o $(B)/musl/unwind/incremental.o: AGENT_CFLAGS += -fno-tree-slp-vectorize -fomit-frame-pointer
 
+# The numbers of a slot, likewise.
+$(B)/backend/heap/heap.o $(B)/backend/heap/rates.o: CFLAGS_ALL += -fno-tree-vectorize
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<

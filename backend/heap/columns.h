@@ -46,11 +46,9 @@ struct columns {
 	/* by place */
 	struct narrow *now;     /* struct tally */
 	uint64_t *weighed_bits; /* has ever held estimates */
-	/* In the window of all rates: struct rate, and the index of the slot's entry in its newest
-	 * part, or any. NULL: nobody has one. */
-	struct narrow *rate;
-	uint64_t *rated_bits; /* a slot without a bit has none */
-	uint32_t rated;       /* how many have */
+	struct narrow *rate;    /* struct rate, in the window of all; NULL: nobody has one */
+	uint64_t *rated_bits;   /* a slot without a bit has none */
+	uint32_t rated;         /* how many have */
 	struct wide now_wide, rate_wide;
 	/* live at both ends of the interval that changes are counted in; NULL: the start, now.
 	 * Who sets them gives them away. */

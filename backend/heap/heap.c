@@ -37,13 +37,13 @@ static struct sums *new_sums(const struct columns *c)
 
 	running_begin(&pen, &s->sum, s->stacks);
 	for (uint32_t k = 0; k < s->stacks; k++) {
-		struct quad own = { { 0 } };
+		uint64_t own[4] = { 0 };
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
-			quad_add(&own, narrow_get(&c->now[i], &c->now_wide));
+			narrow_add(own, &c->now[i], &c->now_wide);
 			if (bit_of(c->weighed_bits, i))
 				s->estimate_bits[k / 64] |= 1ull << k % 64;
 		}
-		running_put(&pen, own);
+		running_put(&pen, (struct quad){ { own[0], own[1], own[2], own[3] } });
 	}
 	running_end(&pen);
 	count_estimates(s);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * quad.h - the four numbers of an item, in 16 bytes for as long as each has 32 bits. One with a
- * larger number moves into a table for good, so all are exact modulo 2^64.
+ * quad.h - the four numbers of an item, in 8 bytes for as long as they are small: of a million call
+ * paths few allocated thousands of blocks or a megabyte. One with a larger number moves into a
+ * table for good, so all are exact modulo 2^64.
  */
 #ifndef HEAP_QUAD_H
 #define HEAP_QUAD_H
@@ -15,9 +16,11 @@ struct quad {
 };
 
 struct narrow {
-	uint32_t n[4]; /* the first NARROW_NOT: the second is an index of the table */
+	uint64_t n; /* 12, 20, 12 and 20 bits; the first NARROW_NOT: the others index the table */
 };
-#define NARROW_NOT UINT32_MAX
+#define NARROW_NOT 0xfffu
+#define NARROW_FEW 12u  /* bits of the first and third number, of blocks */
+#define NARROW_MANY 20u /* ... and of the second and fourth, of bytes */
 
 struct wide { /* the table */
 	struct quad *list;
@@ -53,32 +56,58 @@ static inline struct change change_of_quad(struct quad q)
 }
 static inline struct quad quad_of_rate(const struct rate *r)
 {
-	return (struct quad){ { r->blocks, r->bytes, r->freed } };
+	return (struct quad){ { r->blocks, r->bytes, 0, r->freed } };
 }
 static inline struct rate rate_of_quad(struct quad q)
 {
-	return (struct rate){ .blocks = q.n[0], .bytes = q.n[1], .freed = q.n[2] };
+	return (struct rate){ .blocks = q.n[0], .bytes = q.n[1], .freed = q.n[3] };
 }
 
+static inline bool narrow_is_wide(const struct narrow *x)
+{
+	return (x->n & NARROW_NOT) == NARROW_NOT;
+}
 static inline struct quad narrow_get(const struct narrow *x, const struct wide *w)
 {
-	return x->n[0] == NARROW_NOT ? w->list[x->n[1]]
-				     : (struct quad){ { x->n[0], x->n[1], x->n[2], x->n[3] } };
+	uint64_t n = x->n;
+
+	if (narrow_is_wide(x))
+		return w->list[n >> NARROW_FEW];
+	return (struct quad){ { n & 0xfff, n >> 12 & 0xfffff, n >> 32 & 0xfff, n >> 44 } };
+}
+/* For passes over many: no number of it becomes a half of a pair, which takes as long again. */
+static inline void narrow_add(uint64_t to[4], const struct narrow *x, const struct wide *w)
+{
+	uint64_t n = x->n;
+
+	if (narrow_is_wide(x)) {
+		const uint64_t *q = w->list[n >> NARROW_FEW].n;
+
+		to[0] += q[0];
+		to[1] += q[1];
+		to[2] += q[2];
+		to[3] += q[3];
+		return;
+	}
+	to[0] += n & 0xfff;
+	to[1] += n >> 12 & 0xfffff;
+	to[2] += n >> 32 & 0xfff;
+	to[3] += n >> 44;
 }
 static inline void narrow_set(struct narrow *x, struct wide *w, struct quad q)
 {
-	bool fits = q.n[0] < NARROW_NOT && (q.n[1] | q.n[2] | q.n[3]) <= UINT32_MAX;
+	bool fits = q.n[0] < NARROW_NOT && q.n[2] >> NARROW_FEW == 0 &&
+		    (q.n[1] | q.n[3]) >> NARROW_MANY == 0;
 
-	if (x->n[0] != NARROW_NOT && fits) {
-		*x = (struct narrow){ { (uint32_t)q.n[0], (uint32_t)q.n[1], (uint32_t)q.n[2],
-					(uint32_t)q.n[3] } };
+	if (!narrow_is_wide(x) && fits) {
+		x->n = q.n[0] | q.n[1] << 12 | q.n[2] << 32 | q.n[3] << 44;
 		return;
 	}
-	if (x->n[0] != NARROW_NOT) {
+	if (!narrow_is_wide(x)) {
 		GROW(w->list, w->room, w->count + 1);
-		*x = (struct narrow){ { NARROW_NOT, (uint32_t)w->count++ } };
+		x->n = NARROW_NOT | (uint64_t)w->count++ << NARROW_FEW;
 	}
-	w->list[x->n[1]] = q;
+	w->list[x->n >> NARROW_FEW] = q;
 }
 static inline void wide_release(struct wide *w)
 {

@@ -34,7 +34,9 @@ void heap_rates_put(struct rates_pen *p, uint32_t stack, const struct rate *rate
 	}
 	end_stack(p);
 	p->stack = stack;
-	p->rate = *rate;
+	p->rate.bytes = rate->bytes; /* one by one, as they were written */
+	p->rate.blocks = rate->blocks;
+	p->rate.freed = rate->freed;
 }
 
 struct heap_rates *heap_rates_end(struct rates_pen *p)

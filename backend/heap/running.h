@@ -51,8 +51,17 @@ void running_release(struct running_sums *r);
 
 static inline void running_put(struct running_pen *p, struct quad own)
 {
-	p->list[p->at++ % RUNNING_BLOCK] = p->sum;
-	quad_add(&p->sum, own);
+	uint64_t *to = p->list[p->at++ % RUNNING_BLOCK].n, *sum = p->sum.n;
+
+	/* not in pairs: none of the numbers was written as a half of one */
+	to[0] = sum[0];
+	to[1] = sum[1];
+	to[2] = sum[2];
+	to[3] = sum[3];
+	sum[0] += own.n[0];
+	sum[1] += own.n[1];
+	sum[2] += own.n[2];
+	sum[3] += own.n[3];
 	if (p->at % RUNNING_BLOCK == 0)
 		running_flush(p);
 }

@@ -84,9 +84,9 @@ static void take_grown(struct columns *c, const struct grown *g, bool rated)
 static int take_tick(struct columns *c, const struct heap_event *e)
 {
 	for (size_t i = 0; i < c->grown_count; i++) {
-		for (unsigned step = 0; e->on && step < 3; step++)
-			if (i + (3ul - step) * COLUMNS_AHEAD < c->grown_count)
-				window_expect(c, c->grown[i + (3ul - step) * COLUMNS_AHEAD].slot,
+		for (unsigned step = 0; e->on && step < 2; step++)
+			if (i + (2ul - step) * COLUMNS_AHEAD < c->grown_count)
+				window_expect(c, c->grown[i + (2ul - step) * COLUMNS_AHEAD].slot,
 					      step);
 		take_grown(c, &c->grown[i], e->on);
 	}

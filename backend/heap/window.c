@@ -6,49 +6,138 @@
 
 #include <stdlib.h>
 
-#define ENTRY 3u        /* beside struct rate in a quad */
-#define ENTRY_BYTES 30u /* at most: 5 of the slot and of the blocks, 10 of each other number */
+#define ENTRY_BYTES 36u /* at most */
+#define UNSUMMED 4096u  /* entries of a part that may have more than one of a slot */
 
 const struct window_part *window_part(const struct window *w, uint32_t i)
 {
 	return &w->parts[(w->first + i) % RATE_PARTS];
 }
 
-static void pack(struct window_part *p)
+static void put(struct window_part *p, uint64_t n)
 {
-	uint8_t *bytes = xmalloc(p->count * ENTRY_BYTES + 1);
-	struct mtw_out o = { bytes, bytes + p->count * ENTRY_BYTES, false };
+	do {
+		uint8_t unit = (uint8_t)((n & 7) | (n > 7 ? 8 : 0));
 
-	for (size_t i = 0; i < p->count; i++) {
-		mtw_put(&o, p->entries[i].slot);
-		mtw_put(&o, p->entries[i].blocks);
-		mtw_put(&o, p->entries[i].bytes);
-		mtw_put(&o, p->entries[i].freed);
-	}
-	p->len = (size_t)(o.at - bytes);
-	p->packed = xrealloc(bytes, p->len + 1);
-	free(p->entries);
-	p->entries = NULL;
-	p->room = 0;
+		if (p->len % 2)
+			p->bytes[p->len / 2] |= (uint8_t)(unit << 4);
+		else
+			p->bytes[p->len / 2] = unit;
+		p->len++;
+	} while (n >>= 3);
 }
 
-bool window_next(const struct window_part *p, size_t *at, struct rate_entry *e)
+static uint64_t get(const struct window_part *p, size_t *at)
 {
-	struct mtw_in in = { p->packed + *at, p->packed + p->len, false };
+	uint64_t n = 0;
+	uint8_t unit;
 
-	if (!p->packed) {
-		if (*at < p->count)
-			*e = p->entries[*at];
-		return (*at)++ < p->count;
+	for (unsigned shift = 0;; shift += 3) {
+		unit = p->bytes[*at / 2] >> *at % 2 * 4;
+		++*at;
+		n |= (uint64_t)(unit & 7) << shift;
+		if (!(unit & 8))
+			return n;
 	}
-	if (*at >= p->len)
+}
+
+/* Steps of slots are modulo 2^32: up alone where they are summed, else with the sign in the lowest
+ * bit. even: all bytes are of blocks of one size, which then comes instead of the bytes. */
+static void append(struct window_part *p, const struct rate_entry *e, bool up)
+{
+	uint32_t step = e->slot - p->last;
+	uint64_t size = e->blocks ? e->bytes / e->blocks : 0;
+	bool even = size && size * e->blocks == e->bytes && e->freed % size == 0;
+
+	GROW(p->bytes, p->room, p->len / 2 + ENTRY_BYTES);
+	put(p, (uint64_t)(up ? step : step << 1 ^ (step >> 31 ? UINT32_MAX : 0)) << 1 | even);
+	put(p, e->blocks);
+	put(p, even ? size : e->bytes);
+	put(p, even ? e->freed / size : e->freed);
+	p->last = e->slot;
+	p->count++;
+}
+
+bool window_next(const struct window_part *p, struct window_at *at, struct rate_entry *e)
+{
+	if (at->count >= p->count)
 		return false;
-	e->slot = (uint32_t)mtw_get(&in);
-	e->blocks = (uint32_t)mtw_get(&in);
-	e->bytes = mtw_get(&in);
-	e->freed = mtw_get(&in);
-	*at = (size_t)(in.at - p->packed);
+	uint64_t head = get(p, &at->at);
+	uint32_t step = (uint32_t)(head >> 1);
+	bool even = head & 1, up = at->count++ < p->summed;
+
+	e->slot = at->last += up ? step : step >> 1 ^ (step & 1 ? UINT32_MAX : 0);
+	e->blocks = (uint32_t)get(p, &at->at);
+	e->bytes = get(p, &at->at) * (even ? e->blocks : 1);
+	e->freed = get(p, &at->at) * (even ? e->bytes / e->blocks : 1);
 	return true;
+}
+
+/* The entries of each slot together, by slot: its place is the number of slots before it. */
+struct summing {
+	uint64_t *bits;
+	uint32_t *before; /* of slots 64 * i */
+	struct rate *sums;
+	uint32_t words;
+};
+
+static struct rate *sum_of(const struct summing *x, uint32_t slot)
+{
+	uint64_t below = x->bits[slot / 64] & ((1ull << slot % 64) - 1);
+
+	return &x->sums[x->before[slot / 64] + (uint32_t)__builtin_popcountll(below)];
+}
+
+static struct summing add_up(const struct window_part *p)
+{
+	struct summing x = { 0 };
+	struct rate_entry e;
+	uint32_t most = 0, count = 0;
+
+	for (struct window_at at = { 0 }; window_next(p, &at, &e);)
+		most = e.slot > most ? e.slot : most;
+	x.words = most / 64 + 1;
+	x.bits = xcalloc(x.words, sizeof *x.bits);
+	x.before = xmalloc(x.words * sizeof *x.before);
+	for (struct window_at at = { 0 }; window_next(p, &at, &e);)
+		x.bits[e.slot / 64] |= 1ull << e.slot % 64;
+	for (uint32_t i = 0; i < x.words; i++) {
+		x.before[i] = count;
+		count += (uint32_t)__builtin_popcountll(x.bits[i]);
+	}
+	x.sums = xcalloc(count + 1ul, sizeof *x.sums);
+	for (struct window_at at = { 0 }; window_next(p, &at, &e);)
+		rate_add(sum_of(&x, e.slot), &(struct rate){ e.bytes, e.blocks, e.freed });
+	return x;
+}
+
+/* An entry has 32 bits of blocks. */
+static void put_sum(struct window_part *p, uint32_t slot, struct rate sum)
+{
+	for (; sum.blocks > UINT32_MAX; sum.blocks -= UINT32_MAX)
+		append(p, &(struct rate_entry){ .slot = slot, .blocks = UINT32_MAX }, true);
+	append(p, &(struct rate_entry){ sum.bytes, sum.freed, (uint32_t)sum.blocks, slot }, true);
+}
+
+static void sum_up(struct window_part *p)
+{
+	struct window_part to = { 0 };
+
+	if (p->summed == p->count)
+		return;
+	struct summing x = add_up(p);
+	const struct rate *sum = x.sums;
+	for (uint32_t i = 0; i < x.words; i++)
+		for (uint64_t left = x.bits[i]; left; left &= left - 1)
+			put_sum(&to, i * 64 + (uint32_t)__builtin_ctzll(left), *sum++);
+	to.summed = to.count;
+	to.room = to.len / 2 + 1;
+	to.bytes = xrealloc(to.bytes, to.room);
+	free(x.bits);
+	free(x.before);
+	free(x.sums);
+	free(p->bytes);
+	*p = to;
 }
 
 void window_open(struct window *w)
@@ -56,7 +145,7 @@ void window_open(struct window *w)
 	if (w->count == RATE_PARTS)
 		return;
 	if (w->count)
-		pack(&w->parts[(w->first + w->count - 1) % RATE_PARTS]);
+		sum_up(&w->parts[(w->first + w->count - 1) % RATE_PARTS]);
 	w->count++;
 }
 
@@ -95,12 +184,19 @@ bool window_has(const struct columns *c, const struct narrow *rate)
 	return rate_any(&sum);
 }
 
-static void put_rate(struct columns *c, struct narrow *at, const struct rate *sum, uint64_t entry)
+/* Adds to what the slot did in all parts, or takes it away. */
+static void book(struct columns *c, uint32_t slot, const struct rate *change, bool away)
 {
-	struct quad r = quad_of_rate(sum);
+	struct narrow *at = rate_at(c, slot);
+	struct rate sum = rate_of_quad(narrow_get(at, &c->rate_wide));
+	bool had = rate_any(&sum);
 
-	r.n[ENTRY] = entry;
-	narrow_set(at, &c->rate_wide, r);
+	if (away)
+		sum = rate_sub(&sum, change);
+	else
+		rate_add(&sum, change);
+	narrow_set(at, &c->rate_wide, quad_of_rate(&sum));
+	note(c, slot, had, rate_any(&sum));
 }
 
 void window_add(struct columns *c, uint32_t slot, const struct rate *change)
@@ -110,59 +206,27 @@ void window_add(struct columns *c, uint32_t slot, const struct rate *change)
 	if (!w->count || !rate_any(change))
 		return;
 	struct window_part *p = &w->parts[(w->first + w->count - 1) % RATE_PARTS];
-	struct narrow *at = rate_at(c, slot);
-	struct quad r = narrow_get(at, &c->rate_wide);
-	struct rate sum = rate_of_quad(r);
-	struct rate_entry *e = r.n[ENTRY] < p->count ? &p->entries[r.n[ENTRY]] : NULL;
-	bool had = rate_any(&sum);
-
-	if (!e || e->slot != slot || change->blocks > UINT32_MAX - e->blocks) {
-		GROW(p->entries, p->room, p->count + 1);
-		r.n[ENTRY] = p->count;
-		e = &p->entries[p->count++];
-		*e = (struct rate_entry){ .slot = slot };
-	}
-	e->bytes += change->bytes;
-	e->blocks += (uint32_t)change->blocks;
-	e->freed += change->freed;
-	rate_add(&sum, change);
-	put_rate(c, at, &sum, r.n[ENTRY]);
-	note(c, slot, had, rate_any(&sum));
+	append(p,
+	       &(struct rate_entry){ change->bytes, change->freed, (uint32_t)change->blocks, slot },
+	       false);
+	book(c, slot, change, false);
+	if (p->count > 2 * p->summed + UNSUMMED)
+		sum_up(p);
 }
 
 FETCHES expect(const struct columns *c, uint32_t slot, unsigned step)
 {
-	const struct window *w = &c->window;
-
-	if (slot >= c->slots->count || !c->rate || !w->count)
+	if (slot >= c->slots->count || !c->rate)
 		return;
-	if (step == 0) {
+	if (step == 0)
 		columns_expect(c, slot);
-		return;
-	}
-	const struct narrow *r = &c->rate[c->place_of[slot]];
-	const struct window_part *p = window_part(w, w->count - 1);
-	if (step == 1)
-		__builtin_prefetch(r, 1);
-	else if (r->n[ENTRY] < p->count)
-		__builtin_prefetch(&p->entries[r->n[ENTRY]], 1);
+	else
+		__builtin_prefetch(&c->rate[c->place_of[slot]], 1);
 }
 
 void window_expect(const struct columns *c, uint32_t slot, unsigned step)
 {
 	expect(c, slot, step);
-}
-
-static void take_back(struct columns *c, const struct rate_entry *e)
-{
-	struct narrow *at = rate_at(c, e->slot);
-	struct quad r = narrow_get(at, &c->rate_wide);
-	struct rate sum = rate_of_quad(r);
-	bool had = rate_any(&sum);
-
-	sum = rate_sub(&sum, &(struct rate){ e->bytes, e->blocks, e->freed });
-	put_rate(c, at, &sum, r.n[ENTRY]);
-	note(c, e->slot, had, rate_any(&sum));
 }
 
 void window_end(struct columns *c)
@@ -174,7 +238,8 @@ void window_end(struct columns *c)
 	struct window_part *p = &w->parts[w->first];
 	enum { STEP = COLUMNS_AHEAD, RING = 4 * STEP };
 	struct rate_entry e[RING];
-	size_t at = 0, read = 0;
+	struct window_at at = { 0 };
+	size_t read = 0;
 	bool more = true;
 	for (size_t i = 0; more || i < read; i++) {
 		for (; more && read <= i + 2ul * STEP; read += more)
@@ -182,11 +247,12 @@ void window_end(struct columns *c)
 				expect(c, e[read % RING].slot, 0);
 		if (i + STEP < read)
 			expect(c, e[(i + STEP) % RING].slot, 1);
-		if (i < read)
-			take_back(c, &e[i % RING]);
+		if (i < read) {
+			const struct rate_entry *x = &e[i % RING];
+			book(c, x->slot, &(struct rate){ x->bytes, x->blocks, x->freed }, true);
+		}
 	}
-	free(p->entries);
-	free(p->packed);
+	free(p->bytes);
 	*p = (struct window_part){ 0 };
 	w->first = (w->first + 1) % RATE_PARTS;
 	w->count--;
@@ -203,8 +269,6 @@ void window_end(struct columns *c)
 
 void window_release(struct window *w)
 {
-	for (uint32_t i = 0; i < RATE_PARTS; i++) {
-		free(w->parts[i].entries);
-		free(w->parts[i].packed);
-	}
+	for (uint32_t i = 0; i < RATE_PARTS; i++)
+		free(w->parts[i].bytes);
 }

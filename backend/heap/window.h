@@ -7,6 +7,9 @@
  * ticks' times. A tick's changes are added to the newest part, and a part is taken back as a whole
  * once it ended ten seconds ago. Parts, and not the ticks themselves, because a busy slot changes
  * in each of a hundred ticks: it has one entry a second.
+ *
+ * A part is a list of entries in units of four bits, three of them of a number: most entries take
+ * three bytes, for the blocks of a slot have one size.
  */
 #ifndef HEAP_WINDOW_H
 #define HEAP_WINDOW_H
@@ -19,13 +22,16 @@ struct rate_entry {
 	uint32_t blocks, slot; /* slot: by arrival */
 };
 
-/* The newest part has entries; one that ended is packed into { slot, blocks, bytes, freed } in
- * varints: a third of the memory. */
 struct window_part {
-	struct rate_entry *entries;
-	size_t count, room;
-	uint8_t *packed;
-	size_t len;
+	uint8_t *bytes;
+	size_t room, len; /* len: in units of four bits */
+	size_t count;     /* entries; */
+	size_t summed;    /* ... the first of them, by slot, each with one entry; */
+	uint32_t last;    /* ... slot of the last one */
+};
+struct window_at { /* where a reader is; { 0 } = before the first entry */
+	size_t at, count;
+	uint32_t last;
 };
 
 struct window {
@@ -41,11 +47,10 @@ void window_open(struct window *w);
 void window_add(struct columns *c, uint32_t slot, const struct rate *change);
 /* What a slot did in all parts is not nothing. */
 bool window_has(const struct columns *c, const struct narrow *rate);
-/* Fetches what a slot that is added soon has, in three steps: 0, 1, 2. */
+/* Fetches what a slot that is added soon has, in two steps: 0, 1. */
 void window_expect(const struct columns *c, uint32_t slot, unsigned step);
 void window_end(struct columns *c); /* the oldest part */
-/* Reads a part: *at from 0 on. */
-bool window_next(const struct window_part *p, size_t *at, struct rate_entry *e);
+bool window_next(const struct window_part *p, struct window_at *at, struct rate_entry *e);
 const struct window_part *window_part(const struct window *w, uint32_t i); /* the oldest is 0 */
 void window_release(struct window *w);
 

@@ -40,7 +40,7 @@ static void own_rates(const struct columns *c, struct plain *of)
 {
 	for (uint32_t i = 0; i < c->window.count; i++) {
 		struct rate_entry e;
-		for (size_t at = 0; window_next(window_part(&c->window, i), &at, &e);)
+		for (struct window_at at = { 0 }; window_next(window_part(&c->window, i), &at, &e);)
 			rate_add(&plain_of(c, of, e.slot)->rate,
 				 &(struct rate){ e.bytes, e.blocks, e.freed });
 	}

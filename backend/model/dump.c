@@ -466,8 +466,8 @@ static void put_window(struct frames *to, const struct model *m, const struct co
 	for (size_t i = 0; i < m->rates.count; i++) {
 		const struct rate_part *head = rates_part(&m->rates, i);
 		const struct window_part *p = window_part(&c->window, (uint32_t)i);
+		struct window_at at = { 0 };
 		struct rate_entry e;
-		size_t at = 0;
 		bool first = true, more = window_next(p, &at, &e);
 		do {
 			frames_put(to, head->begin_ns);
