@@ -346,18 +346,18 @@ static void put_age_cells(struct frames *to, const struct age_cell *list, size_t
 static void put_cohorts(struct frames *to, const struct cohorts *c)
 {
 	uint32_t flags = MTW_PART_FIRST;
-	size_t i = 0;
+	struct cohort_at at = { 0 };
+	struct cohort x;
 
 	while (!(flags & MTW_PART_LAST)) {
-		for (; i < c->count && !frames_full(to); i++) {
-			const struct cohort *x = &c->list[i];
-			frames_entry(to, x->slot);
-			frames_value(to, x->thread);
-			frames_value(to, x->age_s);
-			frames_value(to, x->blocks);
-			frames_value(to, x->bytes);
+		while (!frames_full(to) && cohorts_next(c, &at, &x)) {
+			frames_entry(to, x.slot);
+			frames_value(to, x.thread);
+			frames_value(to, x.age_s);
+			frames_value(to, x.blocks);
+			frames_value(to, x.bytes);
 		}
-		flags |= i == c->count ? MTW_PART_LAST : 0;
+		flags |= at.at == c->len ? MTW_PART_LAST : 0;
 		frames_put(to, 1);
 		frames_put(to, flags);
 		frames_put(to, c->time_ns);

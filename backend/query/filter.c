@@ -155,13 +155,13 @@ static struct live *pass_blocks(struct query *q, uint64_t *bits)
 	const struct cohorts *c = model_cohorts(q->m);
 	struct live *live = xcalloc(s->stacks + 1ul, sizeof *live);
 
-	for (size_t i = 0; c && i < c->count; i++) {
-		const struct cohort *x = &c->list[i];
-		uint32_t stack = slots_stack(q->raw->slots, x->slot);
-		if (stack == NO_ID || !filter_takes(q, x))
+	struct cohort x;
+	for (struct cohort_at at = { 0 }; c && cohorts_next(c, &at, &x);) {
+		uint32_t stack = slots_stack(q->raw->slots, x.slot);
+		if (stack == NO_ID || !filter_takes(q, &x))
 			continue;
-		live[stack].blocks += x->blocks;
-		live[stack].bytes += x->bytes;
+		live[stack].blocks += x.blocks;
+		live[stack].bytes += x.bytes;
 	}
 	for (uint32_t k = 0; k < s->stacks; k++)
 		if (!live[k].blocks)

@@ -272,12 +272,19 @@ struct cohort {                /* live blocks with these in common */
 	uint32_t age_s;        /* at cohorts.time_ns, rounded down as mtw_age_step() does */
 	uint64_t blocks, bytes;
 };
-struct cohorts { /* one scan */
+/* One scan. Its cohorts are packed, by slot: model/state/cohorts.h reads them. */
+struct cohorts {
 	uint64_t time_ns;
 	uint64_t left_blocks, left_bytes; /* live then, but in no cohort for lack of room */
-	struct cohort *list;              /* by slot */
 	size_t count;
+	uint8_t *bytes;
+	size_t len;
+	struct cohort_at {
+		size_t at;
+		uint32_t slot; /* the steps of slots go on from it */
+	} * places;            /* before cohorts 0, COHORTS_STRIDE, ... */
 };
+#define COHORTS_STRIDE 64u
 
 /* allocations and frees per second, in the window of all rates: model_window() */
 struct rates {

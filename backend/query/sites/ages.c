@@ -9,6 +9,7 @@
  * long is not done again at once: then the last answer stays for a while.
  */
 #include "query/sites/ages.h"
+#include "model/state/cohorts.h"
 #include "query/sites/sites.h"
 #include "query/tree/group.h"
 #include "query/tree/row.h"
@@ -91,23 +92,17 @@ static void forget_scan(struct aging *g)
 	g->running = NULL;
 }
 
-/* The stack of each cohort that passes, NO_ID for others; free() it. */
-static uint32_t *stacks_of(const struct query *q, struct aging *g, const struct cohorts *c)
+/* The next cohort that passes. */
+static bool next_passing(const struct query *q, const struct aging *g, const struct cohorts *c,
+			 struct cohort_at *at, struct cohort *x, uint32_t *stack)
 {
-	const struct skeleton *s = g->skeleton;
-	uint32_t *of = xmalloc((c->count + 1) * sizeof *of);
-
-	for (size_t i = 0; i < c->count; i++) {
-		uint32_t stack = slots_stack(q->raw->slots, c->list[i].slot);
-
-		of[i] = NO_ID;
-		if (stack == NO_ID || !filter_passed(q, s->node_of_stack[stack]) ||
-		    !filter_takes(q, &c->list[i]))
-			continue;
-		of[i] = stack;
-		g->first[stack + 1]++;
+	while (cohorts_next(c, at, x)) {
+		*stack = slots_stack(q->raw->slots, x->slot);
+		if (*stack != NO_ID && filter_passed(q, g->skeleton->node_of_stack[*stack]) &&
+		    filter_takes(q, x))
+			return true;
 	}
-	return of;
+	return false;
 }
 
 static void add_up(struct aging *g, size_t count)
@@ -134,19 +129,18 @@ static void take_scan(const struct query *q, struct aging *g, const struct cohor
 	g->skeleton = skeleton_hold(q->raw->skeleton);
 	uint32_t stacks = g->skeleton->stacks;
 	g->first = xcalloc(stacks + 2ul, sizeof *g->first);
-	uint32_t *of = stacks_of(q, g, c);
-	for (uint32_t k = 0; k < stacks; k++)
-		g->first[k + 1] += g->first[k];
-	size_t count = g->first[stacks];
-	g->entries = xmalloc((count + 1) * sizeof *g->entries);
-	for (size_t i = c->count; i--;) /* from the end of each stack's: first[] ends one further */
-		if (of[i] != NO_ID)
-			g->entries[--g->first[of[i] + 1]] =
-				(struct entry){ bin_of(c->list[i].age_s), c->list[i].blocks };
-	memmove(g->first, g->first + 1, stacks * sizeof *g->first);
-	g->first[stacks] = (uint32_t)count;
-	free(of);
-	add_up(g, count);
+	uint32_t *next = g->first + 1, stack; /* of a stack, while entries are placed */
+	struct cohort x;
+	for (struct cohort_at at = { 0 }; next_passing(q, g, c, &at, &x, &stack);)
+		if (stack + 1 < stacks)
+			next[stack + 1]++;
+	for (uint32_t k = 1; k < stacks; k++)
+		next[k] += next[k - 1];
+	g->entries = xmalloc((c->count + 1) * sizeof *g->entries);
+	for (struct cohort_at at = { 0 }; next_passing(q, g, c, &at, &x, &stack);)
+		g->entries[next[stack]++] = (struct entry){ bin_of(x.age_s), x.blocks };
+	g->entries = xrealloc(g->entries, (g->first[stacks] + 1ul) * sizeof *g->entries);
+	add_up(g, g->first[stacks]);
 }
 
 static void add_entries(const struct aging *g, uint32_t from, uint32_t to, uint64_t *blocks)

@@ -232,25 +232,25 @@ static size_t by_thread(const struct profile *p, const struct report_stack *s, s
 	const struct model *m = p->x.report->model;
 	const struct cohorts *c = model_cohorts(m);
 	const struct columns *slots = p->x.report->columns;
-	const struct cohort *first;
 	uint64_t blocks = 0, bytes = 0;
+	struct cohort x;
 	size_t count = 0;
 
 	for (uint32_t at = c ? slots->first[s->stack + 1] : 0;
 	     c && at-- > slots->first[s->stack];) {
-		size_t n = cohorts_of_slot(c, p->slot_ids[at], &first);
-		for (size_t i = 0; i < n; i++) {
+		struct cohort_at of = cohorts_of_slot(c, p->slot_ids[at]);
+		while (cohorts_next(c, &of, &x) && x.slot == p->slot_ids[at]) {
 			size_t k = 0;
-			while (k < count && list[k].thread != first[i].thread)
+			while (k < count && list[k].thread != x.thread)
 				k++;
 			if (k == room)
 				return 0;
 			if (k == count)
-				list[count++] = (struct cohort){ .thread = first[i].thread };
-			list[k].blocks += first[i].blocks;
-			list[k].bytes += first[i].bytes;
-			blocks += first[i].blocks;
-			bytes += first[i].bytes;
+				list[count++] = (struct cohort){ .thread = x.thread };
+			list[k].blocks += x.blocks;
+			list[k].bytes += x.bytes;
+			blocks += x.blocks;
+			bytes += x.bytes;
 		}
 	}
 	return blocks == live_blocks(&s->sum) && bytes == live_bytes(&s->sum) ? count : 0;

@@ -271,8 +271,8 @@ void detail_looked(struct detail *d)
 {
 	const struct ui *ui = d->p.v.ui;
 	const struct cohorts *c = model_cohorts(ui->shown.model);
-	const struct cohort *first;
 	struct scan_ages s = { 0 };
+	struct cohort x;
 	char ago[32];
 
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
@@ -287,8 +287,9 @@ void detail_looked(struct detail *d)
 	s.births = xcalloc(c->count + 1, sizeof *s.births);
 	s.threads = xcalloc(c->count + 1, sizeof *s.threads);
 	for (size_t i = 0; i < d->slot_count; i++)
-		for (size_t n = cohorts_of_slot(c, d->slots[i], &first); n; n--, first++)
-			add_cohort(&s, first, c->time_ns);
+		for (struct cohort_at at = cohorts_of_slot(c, d->slots[i]);
+		     cohorts_next(c, &at, &x) && x.slot == d->slots[i];)
+			add_cohort(&s, &x, c->time_ns);
 	qsort(s.births, s.birth_count, sizeof *s.births, by_key);
 	join_threads(&s);
 	page_add(&d->p, ROLE_DIM,
