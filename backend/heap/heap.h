@@ -54,7 +54,8 @@ struct heap_owners {
 	atomic_uint users;
 	bool direct;
 	uint32_t count; /* numbers below */
-	uint32_t *of_stack;
+	/* of the call sites of the same snapshot; direct: by stack, NULL otherwise */
+	uint32_t *of_site, *of_stack;
 };
 
 struct heap {
@@ -93,6 +94,8 @@ struct heap *heap_named(const struct heap *h, struct heap_names *n, bool direct,
 /* The owner of a node, as if it were a stack. */
 uint32_t heap_owner(const struct skeleton *s, const struct heap_names *n, uint32_t node,
 		    bool direct);
+/* Of a snapshot with names. */
+uint32_t heap_owner_of_stack(const struct heap *h, uint32_t stack);
 void heap_owners_drop(struct heap_owners *o); /* NULL: nothing */
 
 /* Of a node: with all that is below it; its own. */

@@ -57,19 +57,25 @@ static struct heap_owners *new_owners(const struct heap_sites *x, bool direct)
 {
 	const struct skeleton *s = x->skeleton;
 	struct heap_owners *o = xcalloc(1, sizeof *o);
-	uint32_t *of_site = xmalloc((x->count + 1ul) * sizeof *of_site);
 
 	atomic_init(&o->users, 1);
 	o->direct = direct;
 	o->count = HEAP_OWNER_LIB + x->names->libs;
-	o->of_stack = xmalloc((s->stacks + 1ul) * sizeof *o->of_stack);
+	o->of_site = xmalloc((x->count + 1ul) * sizeof *o->of_site);
 	for (uint32_t i = 0; i < x->count; i++)
-		of_site[i] = owner_of_site(x, i);
+		o->of_site[i] = owner_of_site(x, i);
+	if (!direct)
+		return o;
+	o->of_stack = xmalloc((s->stacks + 1ul) * sizeof *o->of_stack);
 	for (uint32_t k = 0; k < s->stacks; k++)
-		o->of_stack[k] = direct ? owner_of_caller(s, x->names, s->node_of_stack[k])
-					: of_site[x->of_stack[k]];
-	free(of_site);
+		o->of_stack[k] = owner_of_caller(s, x->names, s->node_of_stack[k]);
 	return o;
+}
+
+uint32_t heap_owner_of_stack(const struct heap *h, uint32_t stack)
+{
+	return h->owners->direct ? h->owners->of_stack[stack]
+				 : h->owners->of_site[h->sites->of_stack[stack]];
 }
 
 /* The amounts alone. */
@@ -126,7 +132,7 @@ static void sum_up(struct heap *h)
 	if (h->owners->direct)
 		sum_by_caller(h);
 	for (uint32_t i = 0; !h->owners->direct && i < s->count; i++)
-		amounts_add(&h->of_owner[owner_of_site(s, i)], &h->of_site[i].amounts);
+		amounts_add(&h->of_owner[h->owners->of_site[i]], &h->of_site[i].amounts);
 }
 
 struct heap *heap_named(const struct heap *h, struct heap_names *n, bool direct,

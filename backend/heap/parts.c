@@ -39,6 +39,7 @@ void heap_owners_drop(struct heap_owners *o)
 {
 	if (!o || !users_drop(&o->users))
 		return;
+	free(o->of_site);
 	free(o->of_stack);
 	free(o);
 }

@@ -310,7 +310,7 @@ const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t a
 	const struct skeleton *s = h->skeleton;
 
 	if (bit_of(s->stack_bits, at))
-		return owners_at(o, h->owners->of_stack[skeleton_first(s, at)]);
+		return owners_at(o, heap_owner_of_stack(h, skeleton_first(s, at)));
 	return owners_at(o, heap_owner(s, h->names, at, h->owners->direct));
 }
 

@@ -71,7 +71,7 @@ bool owners_behind(struct owners *o);
 bool owners_interval_late(const struct owners *o);
 /* Of a node of its call tree, as if it were a stack. Asks for no name. */
 const struct owner *owners_in(struct owners *o, const struct heap *h, uint32_t node);
-/* By the number in heap->owners->of_stack. */
+/* By its number in a snapshot: heap_owner_of_stack(). */
 const struct owner *owners_at(struct owners *o, uint32_t number);
 /* Asks for the names of these locations (bits by number). True: some are known at once. */
 bool owners_ask(struct owners *o, const uint64_t *locations, uint32_t count);

@@ -194,7 +194,7 @@ static bool passes(const struct query *q, uint32_t stack, const bool *owners)
 	const struct heap *h = q->raw;
 	struct tally self = heap_of_stack(h, stack);
 
-	if (!self.alloc_blocks || !owners[h->owners->of_stack[stack]])
+	if (!self.alloc_blocks || !owners[heap_owner_of_stack(h, stack)])
 		return false;
 	if (!f->active)
 		return true;

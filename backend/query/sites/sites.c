@@ -35,10 +35,10 @@ static void forget(struct site_table *t)
 	site_marks_forget(&t->at_samples);
 	site_marks_forget(&t->at_ends);
 	map_clear(&t->by_fn);
-	if (t->node_room)
-		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
 	heap_sites_drop(t->of);
+	free(t->number);
 	t->of = NULL;
+	t->number = NULL;
 }
 
 void sites_free(struct query *q)
@@ -50,7 +50,6 @@ void sites_free(struct query *q)
 	forget(t);
 	map_release(&t->by_fn);
 	free(t->sites);
-	free(t->of_node);
 	free(t->out);
 	free(t->order);
 	free(t);
@@ -74,26 +73,34 @@ static uint32_t *numbers_of(struct site_table *t, const struct heap_sites *sites
 }
 
 /* A stack that moves because of a name takes its past along: both sites begin anew. */
-static void follow_stacks(struct site_table *t, const struct heap_sites *sites,
-			  const uint32_t *number)
+static void follow_stack(struct site_table *t, uint32_t was, uint32_t now)
+{
+	if (was == now)
+		return;
+	t->linked += !was;
+	t->version += was != 0;
+	if (was)
+		t->sites[was - 1]->moved = t->sites[now - 1]->moved = true;
+}
+
+/* number: of the snapshot's sites. Takes it. */
+static void follow_stacks(struct site_table *t, struct heap_sites *sites, uint32_t *number)
 {
 	const struct skeleton *s = sites->skeleton;
+	const struct heap_sites *of = t->of;
 
-	GROW(t->of_node, t->node_room, s->nodes);
-	for (uint32_t a = 1; a < s->nodes; a++) {
-		uint32_t node = s->node_of[a];
-		if (!bit_of(s->stack_bits, node))
-			continue;
-		uint32_t now = number[sites->of_stack[skeleton_first(s, node)]];
-		uint32_t was = t->of_node[a];
-		if (was == now)
-			continue;
-		t->of_node[a] = now;
-		t->linked += !was;
-		t->version += was != 0;
-		if (was)
-			t->sites[was - 1]->moved = t->sites[now - 1]->moved = true;
-	}
+	if (of && of->skeleton == s)
+		for (uint32_t k = 0; of != sites && k < s->stacks; k++)
+			follow_stack(t, t->number[of->of_stack[k]], number[sites->of_stack[k]]);
+	else
+		for (uint32_t a = 1; a < s->nodes; a++)
+			follow_stack(t, sites_of_arrival(of, t->number, a),
+				     sites_of_arrival(sites, number, a));
+	users_hold(&sites->users);
+	heap_sites_drop(t->of);
+	free(t->number);
+	t->of = sites;
+	t->number = number;
 }
 
 /* The caller of a frame of a node: the nearest one that is no mere wrapper (make_shared, emplace),
@@ -158,7 +165,7 @@ static void publish(struct query *q, struct query_site *s, const struct heap_sit
 	s->pub.churn_bytes = (uint64_t)model_per_second(q->m, churn_of(&passed->amounts.rate));
 	anew |= s->pub.leaf != leaf;
 	s->pub.leaf = leaf;
-	s->pub.owner = owners_at(q->o, q->raw->owners->of_stack[passed->heaviest]);
+	s->pub.owner = owners_at(q->o, heap_owner_of_stack(q->raw, passed->heaviest));
 	if (anew)
 		describe(q, s, passed->heaviest);
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
@@ -222,14 +229,8 @@ static void update(struct query *q, struct site_table *t)
 	uint64_t rules = expected_now(q);
 	bool anew = t->described != q->naming + 1 || t->rules != rules;
 
-	if (t->of != sites) {
-		follow_stacks(t, sites, number);
-		heap_sites_drop(t->of);
-		t->of = sites;
-		users_hold(&sites->users);
-	}
+	follow_stacks(t, sites, number);
 	take_sums(q, t, number, anew);
-	free(number);
 	t->described = q->naming + 1;
 	t->rules = rules;
 	if (!q->passes || !t->at_samples.publications)

@@ -32,11 +32,9 @@ struct judged {
 struct site_table {
 	struct query_site **sites; /* number - 1 */
 	size_t count, room;
-	struct map by_fn; /* function number -> site number */
-	/* by order of arrival: the site's number, 0 = no stack */
-	uint32_t *of_node;
-	size_t node_room;
-	struct heap_sites *of;    /* that of_node is made of; held */
+	struct map by_fn;         /* function number -> site number */
+	struct heap_sites *of;    /* of the last snapshot, held; */
+	uint32_t *number;         /* ... the sites' numbers here, 0: blocks without any frame */
 	uint64_t version, linked; /* move when stacks changed their sites; when they came */
 	/* the answer below is of these */
 	uint64_t seen, resets, rules; /* q->stamp; rules: expected_now() */
@@ -59,10 +57,19 @@ struct site_table {
 	size_t out_count, out_room, order_room, order_count;
 };
 
-/* By the node's order of arrival. */
+/* By the node's order of arrival: its site's number, 0 = no stack. */
+static inline uint32_t sites_of_arrival(const struct heap_sites *of, const uint32_t *number,
+					uint32_t arrival)
+{
+	const struct skeleton *s = of ? of->skeleton : NULL;
+
+	if (!s || arrival >= s->nodes || !bit_of(s->stack_bits, s->node_of[arrival]))
+		return 0;
+	return number[of->of_stack[skeleton_first(s, s->node_of[arrival])]];
+}
 static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
 {
-	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+	return sites_of_arrival(q->sites->of, q->sites->number, index);
 }
 static inline uint32_t sites_of_stack(const struct query *q, uint32_t stack)
 {
