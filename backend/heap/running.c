@@ -13,30 +13,23 @@ void running_begin(struct running_pen *p, struct running_sums *to, uint32_t most
 	p->sum = (struct quad){ { 0 } };
 	to->count = p->words = 0;
 	to->blocks = xmalloc((most / RUNNING_BLOCK + 1ul) * sizeof *to->blocks);
-	to->bytes = room_take((most / RUNNING_BLOCK + 1ul) * RUNNING_BLOCK * sizeof(struct quad));
+	to->bytes = room_take((most / RUNNING_BLOCK + 1ul) * RUNNING_BLOCK * sizeof(struct quad) +
+			      sizeof(uint64_t));
 }
 
 static unsigned width_of(uint64_t most)
 {
-	return most >> 32 ? 8 : most >> 16 ? 4 : most >> 8 ? 2 : most > 0;
+	return most ? (unsigned)(71 - __builtin_clzll(most)) / 8 : 0;
 }
 
-/* One loop for each width: the snapshot of a million stacks writes eight million numbers. */
-#define WRITE(type)                                                                                \
-	for (uint32_t i = 0; i < count; i++) {                                                     \
-		type n = (type)(list[i].n[k] - list[0].n[k]);                                      \
-		memcpy(to + i * sizeof n, &n, sizeof n);                                           \
-	}
-
+/* Each entry is written with eight bytes, of which the next one takes what it does not need. */
 static void write_number(uint8_t *to, const struct quad *list, unsigned k, uint32_t count,
 			 unsigned width)
 {
-	switch (width) {
-	case 0: break;
-	case 1: WRITE(uint8_t); break;
-	case 2: WRITE(uint16_t); break;
-	case 4: WRITE(uint32_t); break;
-	default: WRITE(uint64_t);
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t n = htole64(list[i].n[k] - list[0].n[k]);
+
+		memcpy(to + (size_t)i * width, &n, sizeof n);
 	}
 }
 
@@ -52,7 +45,8 @@ static void write_block(struct running_pen *p, uint32_t first, uint32_t count)
 			most[k] |= p->list[i].n[k] - b->before.n[k];
 	for (unsigned k = 0; k < 4; k++) {
 		b->width[k] = (uint8_t)width_of(most[k]);
-		write_number(p->to->bytes + 8ul * p->words, p->list, k, count, b->width[k]);
+		if (b->width[k])
+			write_number(p->to->bytes + 8ul * p->words, p->list, k, count, b->width[k]);
 		p->words += b->width[k] * RUNNING_BLOCK / 8;
 	}
 }
@@ -71,23 +65,11 @@ void running_end(struct running_pen *p)
 	p->to->count = p->at;
 }
 
-#define READ(type)                                                                                 \
-	for (uint32_t i = 0; i < count; i++) {                                                     \
-		type n;                                                                            \
-		memcpy(&n, from + i * sizeof n, sizeof n);                                         \
-		list[i].n[k] += n;                                                                 \
-	}
-
 static void read_number(const uint8_t *from, struct quad *list, unsigned k, uint32_t count,
 			unsigned width)
 {
-	switch (width) {
-	case 0: break;
-	case 1: READ(uint8_t); break;
-	case 2: READ(uint16_t); break;
-	case 4: READ(uint32_t); break;
-	default: READ(uint64_t);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		list[i].n[k] += running_more(from + (size_t)i * width, width);
 }
 
 void running_look(struct running_reader *r)
@@ -100,7 +82,8 @@ void running_look(struct running_reader *r)
 	for (uint32_t i = 0; i < count; i++)
 		r->list[i] = b->before;
 	for (unsigned k = 0; k < 4; at += RUNNING_BLOCK * b->width[k++])
-		read_number(at, r->list, k, count, b->width[k]);
+		if (b->width[k])
+			read_number(at, r->list, k, count, b->width[k]);
 	if (left > RUNNING_BLOCK)
 		r->list[RUNNING_BLOCK] = b[1].before;
 }
@@ -108,5 +91,5 @@ void running_look(struct running_reader *r)
 void running_release(struct running_sums *r)
 {
 	free(r->blocks);
-	room_give(r->bytes);
+	free(r->bytes);
 }

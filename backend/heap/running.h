@@ -4,14 +4,15 @@
  * has all. So the sum of any range is a difference of two entries. Immutable once made; any thread.
  *
  * Of 64 entries each number is kept as what it has more than the first, in as many bytes as the
- * largest needs: sums of a few megabytes take two or three bytes each. All of them are exact modulo
- * 2^64.
+ * largest needs, the lowest first: sums of a few megabytes take two or three bytes each. All of
+ * them are exact modulo 2^64.
  */
 #ifndef HEAP_RUNNING_H
 #define HEAP_RUNNING_H
 
 #include "heap/quad.h"
 
+#include <endian.h>
 #include <string.h>
 
 #define RUNNING_BLOCK 64u
@@ -19,7 +20,7 @@
 struct running_block {
 	struct quad before; /* the first entry */
 	uint32_t at;        /* where its bytes begin, in words of 8 */
-	uint8_t width[4];   /* bytes of each of its entries, by number: 0, 1, 2, 4, 8 */
+	uint8_t width[4];   /* bytes of each of its entries, by number: 0 to 8 */
 };
 
 struct running_sums {
@@ -66,19 +67,13 @@ static inline void running_put(struct running_pen *p, struct quad own)
 		running_flush(p);
 }
 
+/* There are eight bytes. */
 static inline uint64_t running_more(const uint8_t *at, unsigned width)
 {
-	uint64_t n8;
-	uint32_t n4;
-	uint16_t n2;
+	uint64_t n;
 
-	switch (width) {
-	case 0: return 0;
-	case 1: return *at;
-	case 2: return memcpy(&n2, at, 2), n2;
-	case 4: return memcpy(&n4, at, 4), n4;
-	default: return memcpy(&n8, at, 8), n8;
-	}
+	memcpy(&n, at, sizeof n);
+	return width < 8 ? le64toh(n) & ((1ull << 8 * width) - 1) : le64toh(n);
 }
 
 static inline struct quad running_at(const struct running_sums *r, uint32_t k)

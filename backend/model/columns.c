@@ -8,7 +8,6 @@
  */
 #include "model/columns.h"
 #include "base/worker.h"
-#include "heap/room.h"
 #include "model/model_state.h"
 
 #include <stdlib.h>
@@ -323,7 +322,6 @@ const struct columns *model_ranked(const struct model *of, const uint32_t *rank,
 /* In a forked child there is no worker; it had nothing to do: model_columns(). */
 void model_forked(struct model *m)
 {
-	room_forked();
 	m->maker->worker = NULL;
 	m->maker->paced = false;
 }

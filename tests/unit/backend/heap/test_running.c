@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_running.c - running sums of numbers of all sizes, and of lists that end anywhere in a block;
- * the rooms that they are in.
+ * test_running.c - running sums of numbers of all sizes, and of lists that end anywhere in a block.
  */
 #include "check.h"
 #include "random.h"
 
-#include "heap/room.h"
 #include "heap/running.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 
 enum { MOST = 700 };
@@ -53,21 +50,4 @@ TEST(sums_are_exact_of_numbers_of_any_size)
 		for (unsigned bits = 1; bits < 64; bits += 2)
 			check_sums(counts[i], bits);
 	}
-}
-
-TEST(a_room_comes_again_unless_nobody_wants_it)
-{
-	enum { LARGE = 8 << 20, SMALLER = 3 << 20 };
-	void *large = room_take(LARGE), *p;
-
-	room_give(large);
-	CHECK(room_take(LARGE) == large);
-	room_give(large);
-	size_t most = mallinfo2().hblkhd;
-	for (unsigned i = 0; i < 20; i++) {
-		p = room_take(SMALLER); /* the large one is too large for it */
-		CHECK(p != large);
-		room_give(p);
-	}
-	CHECK(mallinfo2().hblkhd + LARGE <= most + 2 * SMALLER);
 }
