@@ -25,8 +25,8 @@ static void release_places(struct columns *c)
 	free(c->first);
 	free(c->now);
 	free(c->weighed_bits);
-	free(c->base.from);
-	free(c->base.until);
+	live_list_release(&c->base.from);
+	live_list_release(&c->base.until);
 	free(c->rate);
 	free(c->rated_bits);
 }
@@ -155,10 +155,10 @@ static void make_room(struct columns *to, const struct columns *from)
 		to->rate = room_large(count, sizeof *to->rate);
 		to->rated_bits = xcalloc(words, sizeof *to->rated_bits);
 	}
-	if (from->base.from)
-		to->base.from = room_large(count, sizeof *to->base.from);
-	if (from->base.until)
-		to->base.until = room_large(count, sizeof *to->base.until);
+	if (from->base.from.list)
+		to->base.from.list = room_large(count, sizeof *to->base.from.list);
+	if (from->base.until.list)
+		to->base.until.list = room_large(count, sizeof *to->base.until.list);
 }
 
 static void put_rate(struct columns *to, uint32_t at, const struct narrow *rate)
@@ -171,10 +171,10 @@ static void put_rate(struct columns *to, uint32_t at, const struct narrow *rate)
 static void move_slot(struct columns *to, uint32_t at, const struct columns *from, uint32_t old)
 {
 	to->now[at] = from->now[old];
-	if (from->base.from)
-		to->base.from[at] = from->base.from[old];
-	if (from->base.until)
-		to->base.until[at] = from->base.until[old];
+	if (from->base.from.list)
+		live_list_put(&to->base.from, at, live_list_at(&from->base.from, old));
+	if (from->base.until.list)
+		live_list_put(&to->base.until, at, live_list_at(&from->base.until, old));
 	if (bit_of(from->weighed_bits, old))
 		set_bit(to->weighed_bits, at);
 	if (from->rate && bit_of(from->rated_bits, old))

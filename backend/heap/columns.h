@@ -20,11 +20,11 @@
 #include "heap/window.h"
 
 /*
- * What each slot held at two instants, by place: `from` NULL = nothing, the start; `until` NULL =
+ * What each slot held at two instants, by place: without a list, `from` is the start and `until`
  * now. Born and gone are counted by slot: two slots of one stack never make up for each other.
  */
 struct base {
-	struct live *from, *until;
+	struct live_list from, until;
 };
 
 struct slot_arrival {
@@ -50,8 +50,8 @@ struct columns {
 	uint64_t *rated_bits;   /* a slot without a bit has none */
 	uint32_t rated;         /* how many have */
 	struct wide now_wide, rate_wide;
-	/* live at both ends of the interval that changes are counted in; NULL: the start, now.
-	 * Who sets them gives them away. */
+	/* live at both ends of the interval that changes are counted in. Who sets them gives them
+	 * away. */
 	struct base base;
 
 	/* What came since the last columns_settle(), and the wire's ids of it: columns_node() */

@@ -72,9 +72,11 @@ static struct changes *new_changes(const struct columns *c, const struct base *b
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
 			struct tally all = columns_at(c, i);
 			struct live now = { live_blocks(&all), live_bytes(&all) };
-			struct live was = base->from ? base->from[i] : (struct live){ 0 };
+			struct live was =
+				base->from.list ? live_list_at(&base->from, i) : (struct live){ 0 };
 
-			add_change(&own, was, base->until ? base->until[i] : now);
+			add_change(&own, was,
+				   base->until.list ? live_list_at(&base->until, i) : now);
 			if (was.blocks | was.bytes)
 				s->held_bits[k / 64] |= 1ull << k % 64;
 		}

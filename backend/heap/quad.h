@@ -115,4 +115,26 @@ static inline void wide_release(struct wide *w)
 	*w = (struct wide){ 0 };
 }
 
+/* What was alive in each item of a list. */
+struct live_list {
+	struct narrow *list; /* NULL: there is none */
+	struct wide wide;
+};
+static inline struct live live_list_at(const struct live_list *h, uint32_t i)
+{
+	struct quad q = narrow_get(&h->list[i], &h->wide);
+
+	return (struct live){ q.n[0], q.n[1] };
+}
+static inline void live_list_put(struct live_list *h, uint32_t i, struct live x)
+{
+	narrow_set(&h->list[i], &h->wide, (struct quad){ { x.blocks, x.bytes } });
+}
+static inline void live_list_release(struct live_list *h)
+{
+	free(h->list);
+	h->list = NULL;
+	wide_release(&h->wide);
+}
+
 #endif

@@ -8,6 +8,7 @@
  */
 #include "model/columns.h"
 #include "base/worker.h"
+#include "heap/room.h"
 #include "model/model_state.h"
 
 #include <stdlib.h>
@@ -49,28 +50,30 @@ void maker_release(struct model *m)
 }
 
 /* By place; takes what is by order of arrival. NULL stays. */
-static struct live *placed(const struct columns *c, struct live *held)
+static struct live_list placed(const struct columns *c, struct live *by_arrival)
 {
-	struct live *live = held ? room_large(c->slots->count + 1ul, sizeof *live) : NULL;
+	struct live_list held = { 0 };
 
-	for (uint32_t a = 0; held && a < c->slots->count; a++)
-		live[c->place_of[a]] = held[a];
-	free(held);
-	return live;
+	if (by_arrival)
+		held.list = room_large(c->slots->count + 1ul, sizeof *held.list);
+	for (uint32_t a = 0; by_arrival && a < c->slots->count; a++)
+		live_list_put(&held, c->place_of[a], by_arrival[a]);
+	free(by_arrival);
+	return held;
 }
 
-struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
+struct live_list model_live_at(const struct model *m, const struct columns *c, uint32_t mark)
 {
 	return placed(c, model_held_at(m, c->slots, mark));
 }
 
-/* NULL: nothing is in the chain. */
-static struct live *take_chain(const struct columns *c, struct mark_chain *x)
+/* Nothing, if nothing is in the chain. */
+static struct live_list take_chain(const struct columns *c, struct mark_chain *x)
 {
-	struct live *live = x->count ? placed(c, mark_chain_live(x, c->slots)) : NULL;
+	struct live_list held = placed(c, x->count ? mark_chain_live(x, c->slots) : NULL);
 
 	mark_chain_drop(x);
-	return live;
+	return held;
 }
 
 static void take_given(struct maker *s)
@@ -106,8 +109,8 @@ static void make(void *arg)
 	columns_settle(c);
 	columns_rest(c);
 	if (s->rebase) {
-		free(c->base.from);
-		free(c->base.until);
+		live_list_release(&c->base.from);
+		live_list_release(&c->base.until);
 		c->base.from = take_chain(c, &s->from);
 		c->base.until = take_chain(c, &s->until);
 		s->rebase = false;

@@ -25,10 +25,10 @@ const struct columns *model_columns(const struct model *m);
 /* For reports: the same, siblings by the rank of their location (columns_rank()), and snapshots of
  * them from then on. */
 const struct columns *model_ranked(const struct model *m, const uint32_t *rank, uint32_t ranks);
-/* What each slot held at a mark, by place; free() it. NULL where model_mark_says() is false. The
- * start (0) held nothing. */
-struct live *model_live_at(const struct model *m, const struct columns *c, uint32_t mark);
-/* The same by order of arrival. */
+/* What each slot held at a mark, by place; live_list_release() it. No list where model_mark_says()
+ * is false. The start (0) held nothing. */
+struct live_list model_live_at(const struct model *m, const struct columns *c, uint32_t mark);
+/* The same by order of arrival; free() it. NULL: no list. */
 struct live *model_held_at(const struct model *m, const struct slots *s, uint32_t mark);
 /* For the model. */
 

@@ -148,18 +148,19 @@ static void gather_stacks(struct report *r)
 struct heap *report_interval(const struct report *r, const struct report_options *o,
 			     struct err *err)
 {
-	struct live *from = model_live_at(r->model, r->columns, o->from);
-	struct live *until = o->to ? model_live_at(r->model, r->columns, o->to) : NULL;
+	struct base base = { .from = model_live_at(r->model, r->columns, o->from) };
 	struct heap *h = NULL;
 
-	if (from && (until || !o->to))
-		h = heap_new(r->columns, &(struct base){ from, until });
+	if (o->to)
+		base.until = model_live_at(r->model, r->columns, o->to);
+	if (base.from.list && (base.until.list || !o->to))
+		h = heap_new(r->columns, &base);
 	else
 		err_set(err, 3,
 			"changes: a mark kept only its totals, not its stacks; choose a later mark "
 			"or raise mark_memory=");
-	free(from);
-	free(until);
+	live_list_release(&base.from);
+	live_list_release(&base.until);
 	return h;
 }
 

@@ -154,8 +154,9 @@ static void compare_frames(struct watch *w)
 
 static void compare_changes(const struct columns *c, const struct model *m, uint32_t mark)
 {
-	struct live *base = model_live_at(m, c, mark), *held = model_held_at(m, c->slots, mark);
-	struct heap *h = heap_new(c, &(struct base){ .from = base });
+	struct base base = { .from = model_live_at(m, c, mark) };
+	struct live *held = model_held_at(m, c->slots, mark);
+	struct heap *h = heap_new(c, &base);
 	struct plain *of = calloc(c->skeleton->nodes, sizeof *of);
 
 	for (uint32_t a = 0; a < c->slots->count; a++) {
@@ -175,13 +176,13 @@ static void compare_changes(const struct columns *c, const struct model *m, uint
 	}
 	free(of);
 	heap_drop(h);
-	free(base);
+	live_list_release(&base.from);
 	free(held);
 }
 
 static void time_passes(const struct columns *c)
 {
-	struct live *base = calloc(c->slots->count + 1ul, sizeof *base);
+	struct base base = { .from.list = calloc(c->slots->count + 1ul, sizeof(struct narrow)) };
 	uint32_t *order = malloc((c->skeleton->stacks + 1ul) * sizeof *order);
 	double least[3] = { 1e9, 1e9, 1e9 };
 
@@ -190,7 +191,7 @@ static void time_passes(const struct columns *c)
 		struct heap *h = heap_new(c, NULL);
 
 		t[1] = cpu_ms();
-		struct heap *with_base = heap_new(c, &(struct base){ .from = base });
+		struct heap *with_base = heap_new(c, &base);
 		t[2] = cpu_ms();
 		heap_order(h, order);
 		t[3] = cpu_ms();
@@ -202,7 +203,7 @@ static void time_passes(const struct columns *c)
 	print_time("a snapshot", least[0]);
 	print_time("... with a base", least[1]);
 	print_time("all stacks by live bytes", least[2]);
-	free(base);
+	live_list_release(&base.from);
 	free(order);
 }
 

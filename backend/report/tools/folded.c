@@ -40,16 +40,21 @@ static struct live *live_at(const struct report *r, uint32_t mark, bool start)
 {
 	const struct columns *c = r->columns;
 	uint32_t stacks = c->skeleton->stacks;
-	struct live *list = xcalloc(stacks + 1ul, sizeof *list), *held;
+	struct live *list = xcalloc(stacks + 1ul, sizeof *list);
+	struct live_list held = { 0 };
 
-	held = mark ? model_live_at(r->model, c, mark) : NULL;
+	if (mark)
+		held = model_live_at(r->model, c, mark);
 	for (uint32_t k = 0; k < stacks && !start; k++)
 		for (uint32_t i = c->first[k]; i < c->first[k + 1]; i++) {
 			struct tally now = columns_at(c, i);
-			list[k].blocks += held ? held[i].blocks : live_blocks(&now);
-			list[k].bytes += held ? held[i].bytes : live_bytes(&now);
+			struct live x = { live_blocks(&now), live_bytes(&now) };
+			if (held.list)
+				x = live_list_at(&held, i);
+			list[k].blocks += x.blocks;
+			list[k].bytes += x.bytes;
 		}
-	free(held);
+	live_list_release(&held);
 	return list;
 }
 

@@ -130,29 +130,29 @@ static void check_skeleton(const struct plain *p, const struct skeleton *s)
 }
 
 /* A base for which every second slot was there, in the columns' order. */
-static struct live *base_of(struct plain *p, const struct columns *c)
+static struct live_list base_of(struct plain *p, const struct columns *c)
 {
-	struct live *by_place = calloc(p->slots + 1, sizeof *by_place);
+	struct live_list by_place = { .list = calloc(p->slots + 1, sizeof *by_place.list) };
 
 	for (uint32_t i = 0; i < p->slots; i++) {
 		p->base[i] = (struct live){ 0 };
 		if (below(2))
-			p->base[i] = (struct live){ below(20), below(2000) };
-		by_place[c->place_of[i]] = p->base[i];
+			p->base[i] = (struct live){ below(20), below(2000) << below(20) };
+		live_list_put(&by_place, c->place_of[i], p->base[i]);
 	}
 	return by_place;
 }
 
 static void check_all(struct plain *p, const struct columns *c)
 {
-	struct live *from = base_of(p, c);
-	struct heap *h = heap_new(c, &(struct base){ .from = from });
+	struct base base = { .from = base_of(p, c) };
+	struct heap *h = heap_new(c, &base);
 
 	check_skeleton(p, h->skeleton);
 	for (uint32_t a = 0; a < p->nodes; a++)
 		check_node(p, h, a);
 	heap_drop(h);
-	free(from);
+	live_list_release(&base.from);
 }
 
 TEST(every_amount_equals_the_sum_over_its_slots)
