@@ -13,23 +13,39 @@
 #include <string.h>
 
 struct walking {
-	struct query *q;
 	struct site_marks *k;
-	size_t place; /* of the mark before */
+	uint32_t *site; /* of each slot: its number, 0 = none */
+	uint64_t *at;   /* of the first site, at the first mark */
+	size_t a_site;  /* from a site to the next */
+	size_t place;   /* of the mark before */
 };
+
+/* By slot: there are several cells of each. */
+static uint32_t *sites_of_slots(const struct query *q)
+{
+	const struct slots *slots = q->raw->slots;
+	uint32_t *of_stack = xmalloc((q->raw->skeleton->stacks + 1ul) * sizeof *of_stack);
+	uint32_t *list = xmalloc((slots->count + 1ul) * sizeof *list);
+
+	for (uint32_t k = 0; k < q->raw->skeleton->stacks; k++)
+		of_stack[k] = sites_of_stack(q, k);
+	for (uint32_t a = 0; a < slots->count; a++)
+		list[a] = of_stack[slots->stack[a]];
+	free(of_stack);
+	return list;
+}
 
 static bool count_slot(void *arg, uint32_t mark, uint32_t slot, const struct live *was,
 		       const struct live *is)
 {
 	struct walking *w = arg;
-	uint32_t number = sites_of_stack(w->q, w->q->raw->slots->stack[slot]);
+	uint32_t number = w->site[slot];
 
 	while (w->k->marks[w->place] < mark)
 		w->place++;
 	w->k->missed |= !number;
 	if (number)
-		w->q->sites->sites[number - 1]->held[w->k->which].at[w->place] +=
-			is->bytes - was->bytes;
+		w->at[(number - 1) * w->a_site + w->place] += is->bytes - was->bytes;
 	return true;
 }
 
@@ -83,7 +99,7 @@ static void new_figures(struct site_table *t, struct site_marks *k, size_t count
 void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 		    const uint32_t *marks, size_t count)
 {
-	struct walking w = { q, k, 0 };
+	struct walking w = { .k = k, .a_site = count + 1 };
 	struct mark_walk walk = { 0 };
 
 	if (same(q, t, k, marks, count))
@@ -95,13 +111,16 @@ void sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 	k->linked = t->linked;
 	k->missed = false;
 	k->publications++;
-	new_figures(t, k, count + 1);
+	new_figures(t, k, w.a_site);
+	w.at = k->figures->at;
+	w.site = sites_of_slots(q);
 	if (count && k->which == AT_SHAPES)
 		sample_walk(q->m, q->raw->slots, &walk, count_slot, &w);
 	else if (count)
 		mark_walk(q->m, q->raw->slots, &walk, marks[count - 1], count_slot, &w);
 	k->missed |= walk.missed;
 	mark_walk_end(&walk);
+	free(w.site);
 	for (size_t i = 0; i < t->count; i++)
 		for (size_t p = 1; p < count; p++)
 			t->sites[i]->held[k->which].at[p] += t->sites[i]->held[k->which].at[p - 1];

@@ -74,7 +74,10 @@ static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
 static inline uint32_t sites_of_stack(const struct query *q, uint32_t stack)
 {
 	const struct skeleton *s = q->raw->skeleton;
+	const struct site_table *t = q->sites;
 
+	if (t->of && t->of->skeleton == s)
+		return t->number[t->of->of_stack[stack]];
 	return sites_of_index(q, skeleton_arrival(s, s->node_of_stack[stack]));
 }
 /* Does x precede y when their figures are equal? In the agent's order of stacks, so the same for
