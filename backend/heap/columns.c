@@ -323,19 +323,6 @@ static bool begin_alike(const struct columns *a, const struct columns *b)
 					same_ids(&a->slots->ids, &b->slots->ids, slots));
 }
 
-/* Which stack of `in` each of `s` is: both have its nodes in the same order of arrival. */
-static uint32_t *stacks_in(const struct skeleton *s, const struct skeleton *in)
-{
-	uint32_t *stack = xmalloc((s->stacks + 1ul) * sizeof *stack);
-
-	for (uint32_t k = 0; k < s->stacks; k++) {
-		uint32_t arrival = skeleton_arrival(s, s->node_of_stack[k]);
-
-		stack[k] = skeleton_first(in, in->node_of[arrival]);
-	}
-	return stack;
-}
-
 bool columns_adopt(struct columns *c, const struct columns *from)
 {
 	uint32_t count = from->slots->count, nodes = from->skeleton->nodes;
@@ -349,7 +336,7 @@ bool columns_adopt(struct columns *c, const struct columns *from)
 	to.place_of = copy_of(from->place_of, (count + 1ul) * sizeof *to.place_of);
 	to.first = copy_of(from->first, (from->skeleton->stacks + 1ul) * sizeof *to.first);
 	make_room(&to, c);
-	uint32_t *stack = stacks_in(c->skeleton, from->skeleton);
+	uint32_t *stack = skeleton_stacks_in(c->skeleton, from->skeleton);
 	move_slots(&to, c, c->skeleton->stacks, stack, &c->now_wide);
 	free(stack);
 	take_places(c, &to);

@@ -210,6 +210,30 @@ struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank,
 	return to;
 }
 
+static uint32_t stack_in(const struct skeleton *s, uint32_t stack, const struct skeleton *in)
+{
+	uint32_t arrival = skeleton_arrival(s, s->node_of_stack[stack]);
+	uint32_t node = arrival < in->nodes ? in->node_of[arrival] : NO_ID;
+
+	return node != NO_ID && bit_of(in->stack_bits, node) ? skeleton_first(in, node) : NO_ID;
+}
+
+/* Older nodes keep their order when others come, so both are read from one end to the other. */
+uint32_t *skeleton_stacks_in(const struct skeleton *s, const struct skeleton *in)
+{
+	uint32_t *list = room_large(s->stacks + 1ul, sizeof *list), next = 0;
+
+	for (uint32_t k = 0; k < s->stacks; k++) {
+		bool follows = next < in->stacks &&
+			       in->id[in->node_of_stack[next]] == s->id[s->node_of_stack[k]];
+
+		list[k] = follows ? next : stack_in(s, k, in);
+		if (list[k] != NO_ID)
+			next = list[k] + 1;
+	}
+	return list;
+}
+
 struct skeleton *skeleton_hold(struct skeleton *s)
 {
 	users_hold(&s->users);

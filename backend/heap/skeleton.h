@@ -46,6 +46,9 @@ struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *
  */
 struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks,
 				 uint32_t **moved);
+/* By stack of s: its number in `in`, NO_ID = it is none there. Both are of one program; one of them
+ * may be older. free() it. */
+uint32_t *skeleton_stacks_in(const struct skeleton *s, const struct skeleton *in);
 struct skeleton *skeleton_hold(struct skeleton *s);
 void skeleton_drop(struct skeleton *s); /* frees it after the last one; NULL: nothing */
 

@@ -205,18 +205,15 @@ static void age_sites(struct query *q, struct aging *g, const uint32_t *ids, siz
 	for (size_t i = 0; i < count; i++)
 		if (ids[i] <= sites)
 			at[ids[i]] = (uint32_t)i + 1;
-	for (uint32_t k = 0; sites && k < g->skeleton->stacks; k++) {
-		uint32_t to =
-			at[g->first[k] < g->first[k + 1]
-				   ? sites_of_index(q,
-						    skeleton_arrival(g->skeleton,
-								     g->skeleton->node_of_stack[k]))
-				   : 0];
+	uint32_t *site = sites ? sites_of_stacks(q->sites, g->skeleton) : NULL;
+	for (uint32_t k = 0; site && k < g->skeleton->stacks; k++) {
+		uint32_t to = at[site[k]];
 		if (to)
 			add_entries(g, g->first[k], g->first[k + 1], blocks + (to - 1) * BINS);
 	}
 	for (size_t i = 0; i < count; i++)
 		g->ages[map_get(&g->place, ids[i], 0) - 1] = summary(blocks + i * BINS);
+	free(site);
 	free(blocks);
 	free(at);
 }

@@ -70,7 +70,12 @@ bool query_expected(struct query *q, uint32_t leaf)
 
 uint32_t query_site_of(const struct query *q, uint32_t leaf)
 {
-	return q->sites ? sites_of_index(q, idmap_get(&q->raw->skeleton->ids, leaf)) : 0;
+	const struct site_table *t = q->sites;
+	const struct skeleton *s = t && t->of ? t->of->skeleton : NULL;
+	uint32_t node = s ? skeleton_find(s, leaf) : NO_ID;
+	bool is_stack = node != NO_ID && bit_of(s->stack_bits, node);
+
+	return is_stack ? sites_of(t, skeleton_first(s, node)) : 0;
 }
 
 bool query_site_key(struct query *q, uint32_t site, char *key)

@@ -24,11 +24,9 @@ struct walking {
 static uint32_t *sites_of_slots(const struct query *q)
 {
 	const struct slots *slots = q->raw->slots;
-	uint32_t *of_stack = xmalloc((q->raw->skeleton->stacks + 1ul) * sizeof *of_stack);
+	uint32_t *of_stack = sites_of_stacks(q->sites, q->raw->skeleton);
 	uint32_t *list = xmalloc((slots->count + 1ul) * sizeof *list);
 
-	for (uint32_t k = 0; k < q->raw->skeleton->stacks; k++)
-		of_stack[k] = sites_of_stack(q, k);
 	for (uint32_t a = 0; a < slots->count; a++)
 		list[a] = of_stack[slots->stack[a]];
 	free(of_stack);

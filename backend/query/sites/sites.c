@@ -83,19 +83,24 @@ static void follow_stack(struct site_table *t, uint32_t was, uint32_t now)
 		t->sites[was - 1]->moved = t->sites[now - 1]->moved = true;
 }
 
+uint32_t *sites_of_stacks(const struct site_table *t, const struct skeleton *s)
+{
+	uint32_t *list = t->of ? skeleton_stacks_in(s, t->of->skeleton)
+			       : xcalloc(s->stacks + 1ul, sizeof *list);
+
+	for (uint32_t k = 0; t->of && k < s->stacks; k++)
+		list[k] = sites_of(t, list[k]);
+	return list;
+}
+
 /* number: of the snapshot's sites. Takes it. */
 static void follow_stacks(struct site_table *t, struct heap_sites *sites, uint32_t *number)
 {
-	const struct skeleton *s = sites->skeleton;
-	const struct heap_sites *of = t->of;
+	uint32_t *was = t->of == sites ? NULL : sites_of_stacks(t, sites->skeleton);
 
-	if (of && of->skeleton == s)
-		for (uint32_t k = 0; of != sites && k < s->stacks; k++)
-			follow_stack(t, t->number[of->of_stack[k]], number[sites->of_stack[k]]);
-	else
-		for (uint32_t a = 1; a < s->nodes; a++)
-			follow_stack(t, sites_of_arrival(of, t->number, a),
-				     sites_of_arrival(sites, number, a));
+	for (uint32_t k = 0; was && k < sites->skeleton->stacks; k++)
+		follow_stack(t, was[k], number[sites->of_stack[k]]);
+	free(was);
 	users_hold(&sites->users);
 	heap_sites_drop(t->of);
 	free(t->number);

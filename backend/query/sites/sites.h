@@ -57,29 +57,14 @@ struct site_table {
 	size_t out_count, out_room, order_room, order_count;
 };
 
-/* By the node's order of arrival: its site's number, 0 = no stack. */
-static inline uint32_t sites_of_arrival(const struct heap_sites *of, const uint32_t *number,
-					uint32_t arrival)
+/* The number of a site of the last snapshot's stack, 0 = blocks without any frame. */
+static inline uint32_t sites_of(const struct site_table *t, uint32_t stack)
 {
-	const struct skeleton *s = of ? of->skeleton : NULL;
-
-	if (!s || arrival >= s->nodes || !bit_of(s->stack_bits, s->node_of[arrival]))
-		return 0;
-	return number[of->of_stack[skeleton_first(s, s->node_of[arrival])]];
+	return stack == NO_ID ? 0 : t->number[t->of->of_stack[stack]];
 }
-static inline uint32_t sites_of_index(const struct query *q, uint32_t index)
-{
-	return sites_of_arrival(q->sites->of, q->sites->number, index);
-}
-static inline uint32_t sites_of_stack(const struct query *q, uint32_t stack)
-{
-	const struct skeleton *s = q->raw->skeleton;
-	const struct site_table *t = q->sites;
-
-	if (t->of && t->of->skeleton == s)
-		return t->number[t->of->of_stack[stack]];
-	return sites_of_index(q, skeleton_arrival(s, s->node_of_stack[stack]));
-}
+/* The same by stack of another call tree of the program, 0 = none in the last snapshot; free() it.
+ */
+uint32_t *sites_of_stacks(const struct site_table *t, const struct skeleton *s);
 /* Does x precede y when their figures are equal? In the agent's order of stacks, so the same for
  * every viewer. */
 static inline bool site_first(const struct site *x, const struct site *y)

@@ -204,6 +204,49 @@ TEST(siblings_may_be_ranked)
 	columns_release(&c);
 }
 
+static void check_stacks(const struct skeleton *s, const struct skeleton *in)
+{
+	uint32_t *list = skeleton_stacks_in(s, in);
+
+	for (uint32_t k = 0; k < s->stacks; k++) {
+		uint32_t id = s->id[s->node_of_stack[k]], is = NO_ID;
+
+		for (uint32_t j = 0; j < in->stacks; j++)
+			if (in->id[in->node_of_stack[j]] == id)
+				is = j;
+		CHECK_EQ(list[k], is);
+	}
+	free(list);
+}
+
+/* The older one, and the newer; and a ranked one, whose order is another. */
+TEST(a_stack_is_found_in_another_skeleton)
+{
+	struct plain p = { .nodes = 1 };
+	struct columns c;
+	uint32_t rank[50], *moved;
+
+	columns_init(&c);
+	for (uint32_t i = 0; i < 50; i++)
+		rank[i] = (i * 7) % 50;
+	for (int i = 0; i < 12; i++) {
+		struct skeleton *was = skeleton_hold(c.skeleton);
+
+		grow(&p, &c, 40, 30);
+		columns_settle(&c);
+		struct skeleton *ranked = skeleton_ranked(c.skeleton, rank, 50, &moved);
+		check_stacks(was, c.skeleton);
+		check_stacks(c.skeleton, was);
+		check_stacks(c.skeleton, c.skeleton);
+		check_stacks(ranked, was);
+		check_stacks(was, ranked);
+		free(moved);
+		skeleton_drop(ranked);
+		skeleton_drop(was);
+	}
+	columns_release(&c);
+}
+
 TEST(a_snapshot_stays_as_it_was)
 {
 	seed = 2;
