@@ -94,6 +94,8 @@ int targets_default(const struct targets *t, char *word, struct err *err)
 
 int targets_parse(const char *word, struct target *t, struct err *err)
 {
+	if (!strncmp(word, "-p", 2)) /* as the command line has it */
+		word += 2 + strspn(word + 2, " ");
 	if (*word && strspn(word, "0123456789") == strlen(word))
 		return target_parse_pid(word, t, err);
 	return target_parse(word, t, err);
@@ -121,22 +123,23 @@ static int choose_process(struct targets *ts, const char *process, struct target
 	return rc;
 }
 
-static bool is_all(const struct target *t, const char *process)
+/* All processes of a session file as one, where they are asked for, or what it begins with. NULL:
+ * they are not, or *failed. */
+static struct watch *open_all(struct targets *ts, const struct target *t, const char *process,
+			      const struct watch_options *o, bool *failed, struct err *err)
 {
-	return t->kind == TARGET_FILE && !strcmp(process, "all");
-}
-
-/* All processes of a session file as one. */
-static struct watch *open_all(struct targets *ts, const struct target *t,
-			      const struct watch_options *o, struct err *err)
-{
-	struct processes *p = processes_new(ts->loop, &(struct processes_options){ 0 }, err);
+	bool named = !strcmp(process, "all"), file = t->kind == TARGET_FILE;
+	struct processes *p =
+		file && (named || !*process)
+			? processes_new(ts->loop, &(struct processes_options){ 0 }, err)
+			: NULL;
 	struct watch *w = NULL;
 
-	if (p && processes_read(p, t->name))
-		w = all_take_watch(all_of_file(ts->loop, p, t, o, err));
-	else if (p)
+	*failed = p && named && !processes_read(p, t->name);
+	if (*failed)
 		err_set(err, 2, "process: all: this session has only one process");
+	else if (p && (named || (processes_read(p, t->name) && processes_begin_with_all(p))))
+		*failed = !(w = all_take_watch(all_of_file(ts->loop, p, t, o, err)));
 	if (p)
 		processes_free(p);
 	return w;
@@ -154,8 +157,10 @@ static struct watch *begin_watch(struct targets *ts, const char *word, const cha
 
 	if (targets_parse(word, &t, err))
 		return NULL;
-	if (is_all(&t, process))
-		return open_all(ts, &t, &o, err);
+	bool failed;
+	struct watch *all = open_all(ts, &t, process, &o, &failed, err);
+	if (all || failed)
+		return all;
 	if (choose_process(ts, process, &t, err))
 		return NULL;
 	return watch_open(ts->loop, &t, &o, err);

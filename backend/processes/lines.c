@@ -12,6 +12,8 @@
 #include <stdlib.h>
 
 #define LINES_MAX 100000u
+#define HOLDS_MORE 4         /* a process that only starts others holds one part in so many */
+#define HOLDS_LEAST 0x10000u /* and so many bytes less */
 
 struct line *lines_at(const struct processes *p, uint32_t id)
 {
@@ -440,6 +442,48 @@ const struct process *processes_grows_more(const struct processes *p, uint32_t i
 			most = l;
 	}
 	return shown && most != shown && most->p.growth > 0 ? &most->p : NULL;
+}
+
+static bool holds_much_more(uint64_t others, uint64_t one)
+{
+	return others >= one + HOLDS_LEAST && others / HOLDS_MORE >= one;
+}
+
+bool processes_only_starts(const struct processes *p, uint32_t id)
+{
+	const struct line *one = lines_at(p, id);
+	struct processes_sum sum;
+	bool ready = false;
+
+	for (size_t i = 0; i < p->count && !ready; i++) {
+		const struct line *l = p->lines[i];
+		ready = l && l != one && !l->hidden && l->p.watch && line_runs(l) &&
+			model_complete(watch_now(l->p.watch));
+	}
+	if (!ready || !one)
+		return false;
+	processes_total(p, &sum);
+	return !line_runs(one) || holds_much_more(sum.bytes.least, one->p.live_bytes);
+}
+
+bool processes_begin_with_all(const struct processes *p)
+{
+	const struct line *started = lines_at(p, 1);
+	uint64_t most = 0, others = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; started && i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (!l || l->hidden || !l->p.recorded)
+			continue;
+		if (l->p.pid == started->p.pid) { /* the programs that it executed, too */
+			most = l->p.peak_bytes > most ? l->p.peak_bytes : most;
+		} else {
+			others += without(l->p.peak_bytes, l->p.inherited_bytes);
+			n++;
+		}
+	}
+	return n > 1 && holds_much_more(others, most);
 }
 
 uint64_t processes_time_ns(const struct processes *p)

@@ -179,6 +179,14 @@ struct skeleton;
 void processes_holders(const struct processes *p, struct skeleton *s,
 		       const struct process_part *parts, size_t count, size_t *holders,
 		       size_t rows);
+/*
+ * Does this process only start others: do these run, with a session, and hold most, or has it ended
+ * before them? All is then what a view begins with. Of a file: processes_begin_with_all() says it
+ * of the program that was started, by what each held at most; of a single other one, a view begins
+ * with that.
+ */
+bool processes_only_starts(const struct processes *p, uint32_t id);
+bool processes_begin_with_all(const struct processes *p);
 /* Another process that grows faster than this one, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
 /* now, as begin_ns counts; of a file: where it ends */

@@ -72,7 +72,11 @@ def t_all_processes_of_a_session():
     start_up(c)
     r = json.loads(c.call("report", target=session, process="all", format="json"))
     assert r["totals"] == all_of["totals"] and r["libraries"] == all_of["libraries"], (r["totals"], all_of["totals"])
-    assert c.call("owners", target=session, process="all") != c.call("owners", target=session)
+    owners = c.call("owners", target=session, process="all")
+    assert c.call("owners", target=session) == owners, "the shell only starts others"
+    assert c.call("owners", target=session, process="s_phases") != owners
+    assert json.loads(memtop("report", "--format", "json", session).stdout)["totals"] == all_of["totals"]
+    assert "All of sh" in memtop("diff", session, session).stdout + memtop("report", session).stdout
     assert "EXITED (status 0)" in c.call("verdict", target=session, process="all")
     alone = recorded(target, path=temporary_folder() + "/alone.mtop")
     assert "only one process" in c.call("verdict", failed=True, target=alone, process="all")

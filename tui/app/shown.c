@@ -199,7 +199,7 @@ void shown_begin(struct app *a)
 	const struct process *one = processes_find(a->ui.processes, a->ui.others.shown);
 
 	if (!a->options->child || a->timing.key_ns || a->kept.count || !one ||
-	    one->id == PROCESS_ALL || !others_only_started(a->ui.processes, one->id))
+	    one->id == PROCESS_ALL || !processes_only_starts(a->ui.processes, one->id))
 		return;
 	char name[64];
 	snprintf(name, sizeof name, "%s", one->name);

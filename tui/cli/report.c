@@ -135,13 +135,6 @@ static int write_format(void *arg, FILE *out, struct err *err)
 	return j->format->write(j->watch, j->query, j->options, out, err);
 }
 
-/* What the report is of: the target, or a process of its tree, or all of them. */
-struct source {
-	struct processes *processes;
-	struct watch *watch;
-	struct all *all; /* the watch is its; NULL = one process */
-};
-
 static int write_report(const struct report_format *f, const struct source *s, const struct args *a,
 			struct report_options *o, struct err *err)
 {
@@ -195,45 +188,6 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_newest(a, t, err);
 }
 
-static int open_all(struct loop *loop, struct source *s, const struct target *t,
-		    const struct args *a, struct err *err)
-{
-	struct watch_options options = { .command = true, .expected = a->rules };
-
-	args_symbols(a, &options.symbols);
-	s->all = all_of_file(loop, s->processes, t, &options, err);
-	s->watch = s->all ? all_watch(s->all) : NULL;
-	return s->all ? 0 : -1;
-}
-
-static int open_source(struct loop *loop, struct source *s, struct target *t, const struct args *a,
-		       struct err *err)
-{
-	bool all = a->process && !strcmp(a->process, "all");
-
-	s->processes = processes_new(loop, &(struct processes_options){ .follow = false }, err);
-	if (!s->processes)
-		return -1;
-	if (all && t->kind == TARGET_FILE && processes_read(s->processes, t->name))
-		return open_all(loop, s, t, a, err);
-	if (cmd_choose_process(a, s->processes, t, err))
-		return -1;
-	s->watch = cmd_open_whole(loop, t, a, err);
-	if (s->watch)
-		processes_first(s->processes, 0, s->watch);
-	return s->watch ? 0 : -1;
-}
-
-static void close_source(struct source *s)
-{
-	if (s->processes)
-		processes_free(s->processes);
-	if (s->all)
-		all_free(s->all);
-	else if (s->watch)
-		watch_close(s->watch);
-}
-
 static int report_run(const struct args *a)
 {
 	struct target t;
@@ -256,13 +210,13 @@ static int report_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = cmd_loop();
 	struct source s = { 0 };
-	int rc = open_source(loop, &s, &t, a, &err);
+	int rc = cmd_open_source(loop, &s, &t, a, &err);
 	if (!rc && t.kind == TARGET_FILE && watch_problem(s.watch))
 		warn("%s", watch_problem(s.watch)); /* of a cut file: reports what was saved */
 	if (rc || go_ends(a, s.watch, &err) || (a->at && goto_instant(s.watch, a->at, &err)) ||
 	    write_report(f, &s, a, &o, &err))
 		rc = args_fail(&err, STATUS_UNREACHED);
-	close_source(&s);
+	cmd_close_source(&s);
 	loop_free(loop);
 	return rc;
 }
@@ -320,8 +274,7 @@ const struct verb verb_report = {
 		   "json have\nthe change beside all else, the other formats show the change "
 		   "alone. For "
 		   "a session of\nseveral processes the report begins with their table, then "
-		   "covers the "
-		   "one that allocated\nmost, or --process.\n",
+		   "covers all of them,\nthe one that allocated most, or --process.\n",
 	.options = options,
 	.complete = complete_target,
 	.run = report_run,

@@ -73,22 +73,6 @@ static bool much_more(const struct process *p, const struct process *shown, bool
 	return other >= mine + HOLDS_LEAST && other / HOLDS_MORE >= mine;
 }
 
-bool others_only_started(const struct processes *p, uint32_t id)
-{
-	const struct process *list, *one = processes_find(p, id);
-	struct processes_sum sum;
-	size_t ready = 0;
-
-	for (size_t i = 0, n = processes_list(p, &list); i < n; i++)
-		ready += list[i].id != id && list[i].watch && process_runs(&list[i]) &&
-			 model_complete(watch_now(list[i].watch));
-	if (!ready || !one)
-		return false;
-	processes_total(p, &sum);
-	return !process_runs(one) || (sum.bytes.least >= one->live_bytes + HOLDS_LEAST &&
-				      sum.bytes.least / HOLDS_MORE >= one->live_bytes);
-}
-
 static bool grows_visibly(const struct process *p)
 {
 	return p->growth >= GROWS_LEAST && p->growth >= (double)p->live_bytes / GROWS_PART;

@@ -21,12 +21,6 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 size_t others_watches(const struct processes *p); /* count with a live link */
 /* count with a mark of this name */
 size_t others_marked(const struct processes *p, const char *name);
-/* Does this process only start others: do these run, with a session, and hold most, or has it ended
- * before them? */
-bool others_only_started(const struct processes *p, uint32_t id);
-/* Does this process only start others: do these run, with a session, and hold most, or has it ended
- * before them? */
-bool others_only_started(const struct processes *p, uint32_t id);
 /* The process that w watches; NULL = none. */
 const struct process *others_watched(const struct process *list, size_t count,
 				     const struct watch *w);

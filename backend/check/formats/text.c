@@ -170,11 +170,13 @@ static void put_findings(const struct check *c, const bool *kept, FILE *out)
 	free(list);
 }
 
-/* Of each limit, the verdict with the largest figure, in the order of the limits. */
-static void put_largest(const struct check *c, const bool *kept, FILE *out)
+/* Of each limit, the verdict with the largest figure, in the order of the limits. A process that
+ * was too short for a verdict on growth has none. */
+static void put_largest(const struct check *c, const bool *kept, size_t count, FILE *out)
 {
 	const struct check_verdict **most = xcalloc(c->count + 1, sizeof(*most));
-	char text[VERDICT_TEXT], process[VERDICT_TEXT], name[VERDICT_TEXT];
+	char text[VERDICT_TEXT], process[VERDICT_TEXT], name[VERDICT_TEXT], number[FORMAT_NUMBER];
+	const char *s = count == 1 ? "" : "es";
 	size_t n = 0;
 
 	for (size_t i = 0; i < c->count; i++) {
@@ -189,6 +191,11 @@ static void put_largest(const struct check *c, const bool *kept, FILE *out)
 			most[k] = v;
 		n += k == n;
 	}
+	format_count(number, count);
+	if (n)
+		fprintf(out, "%s process%s kept all limits; the largest of each:\n", number, s);
+	else if (count)
+		fprintf(out, "%s process%s without a verdict\n", number, s);
 	for (size_t k = 0; k < n; k++)
 		fprintf(out, "  ok    %s: %s  (%s)\n",
 			sanitize_clean(name, sizeof name, most[k]->name),
@@ -200,7 +207,6 @@ static void put_largest(const struct check *c, const bool *kept, FILE *out)
 static void put_processes(const struct check *c, FILE *out)
 {
 	bool *kept = xcalloc(c->process_count + 1, sizeof *kept);
-	char n[FORMAT_NUMBER];
 	size_t count = 0;
 
 	for (size_t i = 0; i < c->process_count; i++) {
@@ -209,10 +215,7 @@ static void put_processes(const struct check *c, FILE *out)
 		count += kept[i];
 	}
 	put_findings(c, kept, out);
-	if (count)
-		fprintf(out, "%s process%s kept all limits; the largest of each:\n",
-			format_count(n, count), count == 1 ? "" : "es");
-	put_largest(c, kept, out);
+	put_largest(c, kept, count, out);
 	free(kept);
 }
 

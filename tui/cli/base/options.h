@@ -66,11 +66,12 @@
 	       "how long to wait for a thread (" TIMEOUT_DEFAULT ")", "For attach: with --jdwp.")
 #define OPT_PROCESS                                                                                \
 	OPTION(0, "process", "PROCESS", complete_process, process,                                 \
-	       "process of the session (else the one that allocated most)",                        \
-	       "A name or a pid. By default memtop takes the process that allocated most, among "  \
+	       "process of the session, or all",                                                   \
+	       "A name or a pid; all is every process together, as one heap. By default memtop "   \
+	       "takes all where the program that was started only starts others (sh, make), and "  \
+	       "no past instant is named. Else it takes the process that allocated most, among "   \
 	       "those that have all figures. A daemon also counts the blocks that it inherited, "  \
-	       "and its starter is chosen last. For report and open: all is every process "        \
-	       "together, as one heap.")
+	       "and its starter is chosen last.")
 #define OPT_FIRST_ONLY                                                                             \
 	OPTION(0, "first-only", NULL, NULL, first_only,                                            \
 	       "end with the program, even if processes that it started run on",                   \

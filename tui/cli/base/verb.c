@@ -3,6 +3,7 @@
 
 #include "launch/launch.h"
 #include "base/loop.h"
+#include "processes/all.h"
 #include "processes/processes.h"
 #include "session/spool.h"
 #include "screen/term.h"
@@ -88,6 +89,53 @@ int cmd_choose_process(const struct args *a, struct processes *p, struct target 
 	if (processes_note(p))
 		warn("%s: %s", t->text, processes_note(p));
 	return 0;
+}
+
+bool cmd_wants_all(const struct args *a, struct processes *p, const struct target *t)
+{
+	bool named = a->process && !strcmp(a->process, "all");
+
+	if ((a->process && !named) || t->kind != TARGET_FILE || !processes_read(p, t->name))
+		return false;
+	/* All has no past but its marks */
+	return named || (!a->at && !a->since && !a->between && processes_begin_with_all(p));
+}
+
+static int open_all(struct loop *loop, struct source *s, const struct target *t,
+		    const struct args *a, struct err *err)
+{
+	struct watch_options options = { .command = true, .expected = a->rules };
+
+	args_symbols(a, &options.symbols);
+	s->all = all_of_file(loop, s->processes, t, &options, err);
+	s->watch = s->all ? all_watch(s->all) : NULL;
+	return s->all ? 0 : -1;
+}
+
+int cmd_open_source(struct loop *loop, struct source *s, struct target *t, const struct args *a,
+		    struct err *err)
+{
+	s->processes = processes_new(loop, &(struct processes_options){ .follow = false }, err);
+	if (!s->processes)
+		return -1;
+	if (cmd_wants_all(a, s->processes, t))
+		return open_all(loop, s, t, a, err);
+	if (cmd_choose_process(a, s->processes, t, err))
+		return -1;
+	s->watch = cmd_open_whole(loop, t, a, err);
+	if (s->watch)
+		processes_first(s->processes, 0, s->watch);
+	return s->watch ? 0 : -1;
+}
+
+void cmd_close_source(struct source *s)
+{
+	if (s->processes)
+		processes_free(s->processes);
+	if (s->all)
+		all_free(s->all);
+	else if (s->watch)
+		watch_close(s->watch);
 }
 
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)
@@ -225,14 +273,14 @@ static int view(const struct args *a, const struct target *t, const struct diff_
 
 	tui.can_switch = live;
 	tui.diff = d;
-	tui.all = a->process && !strcmp(a->process, "all") && !d;
 	cmd_survive_writes();
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
 	struct target chosen = *t;
 	struct args choice = *a;
 
-	if (p && tui.all && !live && processes_read(p, t->name))
+	tui.all = !d && p && cmd_wants_all(a, p, t);
+	if (tui.all)
 		choice.process = NULL; /* the view begins there, and shows all at once */
 	struct watch *w = p && !cmd_choose_process(&choice, p, &chosen, &err)
 				  ? watch_open(loop, &chosen, &options.watch, &err)

@@ -40,6 +40,19 @@ struct processes;
 int cmd_choose_process(const struct args *a, struct processes *p, struct target *t,
 		       struct err *err);
 
+/* True: All is what --process, or else the session, begins with; p has read its table. */
+bool cmd_wants_all(const struct args *a, struct processes *p, const struct target *t);
+/* What a report or a diff is of: the target, or a process of its tree, or all of them. */
+struct source {
+	struct processes *processes;
+	struct watch *watch;
+	struct all *all; /* the watch is its; NULL = one process */
+};
+/* Close it, also after -1 and *err. */
+int cmd_open_source(struct loop *loop, struct source *s, struct target *t, const struct args *a,
+		    struct err *err);
+void cmd_close_source(struct source *s);
+
 /* Shows errors of --suppress in the view. */
 void cmd_note_rules(const struct args *a, struct watch *w);
 

@@ -126,16 +126,12 @@ static struct side *read_side(const struct args *a, const char *word, struct str
 	if (read_operand(word, &t, when, sizeof when, err))
 		return NULL;
 	struct loop *loop = cmd_loop();
-	struct processes *p =
-		processes_new(loop, &(struct processes_options){ .follow = false }, err);
-	struct watch *w =
-		p && !cmd_choose_process(a, p, &t, err) ? cmd_open_whole(loop, &t, a, err) : NULL;
-	if (w)
-		s = side_of(w, word, when, pool, err);
-	if (p)
-		processes_free(p);
-	if (w)
-		watch_close(w);
+	struct source of = { 0 };
+	struct args args = *a;
+	args.at = *when ? when : NULL;
+	if (!cmd_open_source(loop, &of, &t, &args, err))
+		s = side_of(of.watch, word, when, pool, err);
+	cmd_close_source(&of);
 	loop_free(loop);
 	return s;
 }

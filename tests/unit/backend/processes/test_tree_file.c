@@ -91,6 +91,32 @@ TEST(what_the_table_does_not_tell_is_not_known)
 	leave_file();
 }
 
+/* A shell that starts programs holds next to nothing, and no single one stands for them. */
+TEST(a_session_of_a_program_that_only_starts_others_begins_with_all)
+{
+	static const struct {
+		uint64_t started, first, second, inherited;
+		bool all;
+	} t[] = {
+		{ 1000, 4000000, 3000000, 0, true },
+		{ 1000, 4000000, 0, 0, false },                /* with that one */
+		{ 4000000, 4000000, 3000000, 0, false },       /* it holds much itself */
+		{ 1000, 30000, 20000, 0, false },              /* hardly more */
+		{ 4000000, 4000000, 4000000, 4000000, false }, /* workers of a server: its heap */
+	};
+
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		begin_file();
+		put_process(writer, 1, 0, 0, 9, t[i].started, 1000, 0);
+		put_process(writer, 2, 1, 0, 9, t[i].first, 5000, t[i].inherited);
+		if (t[i].second)
+			put_process(writer, 3, 1, 0, 9, t[i].second, 5000, t[i].inherited);
+		read_file();
+		CHECK_EQ(processes_begin_with_all(tree), t[i].all);
+		leave_file();
+	}
+}
+
 TEST(a_session_begins_with_who_allocated_most)
 {
 	begin_file();
