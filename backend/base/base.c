@@ -106,13 +106,6 @@ void *xcalloc(size_t n, size_t bytes)
 	return got(calloc(n ? n : 1, bytes ? bytes : 1));
 }
 
-void *xcalloc_lines(size_t n, size_t bytes)
-{
-	size_t all = (n * bytes + 63) / 64 * 64;
-
-	return memset(got(aligned_alloc(64, all)), 0, all);
-}
-
 void *xrealloc(void *p, size_t bytes)
 {
 	return got(realloc(p, bytes ? bytes : 1));

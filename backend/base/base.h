@@ -45,7 +45,6 @@ extern void (*memory_end)(void);
 
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes);
-void *xcalloc_lines(size_t n, size_t bytes); /* begins with a cache line (64 bytes); free() */
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);

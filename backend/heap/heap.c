@@ -192,12 +192,6 @@ static uint32_t estimates_before(const struct sums *s, uint32_t k)
 	return s->estimates_before[k / 64] + (uint32_t)__builtin_popcountll(below);
 }
 
-uint32_t heap_estimates(const struct heap *h, uint32_t node)
-{
-	return estimates_before(h->sums, skeleton_last(h->skeleton, node)) -
-	       estimates_before(h->sums, skeleton_first(h->skeleton, node));
-}
-
 /* Of a range of stacks. */
 static struct change change_between(const struct heap *h, uint32_t first, uint32_t end)
 {
@@ -207,21 +201,9 @@ static struct change change_between(const struct heap *h, uint32_t first, uint32
 	return heap_born(&t);
 }
 
-struct change heap_change(const struct heap *h, uint32_t node)
-{
-	return change_between(h, skeleton_first(h->skeleton, node),
-			      skeleton_last(h->skeleton, node));
-}
-
 struct change heap_change_of_stack(const struct heap *h, uint32_t stack)
 {
 	return change_between(h, stack, stack + 1);
-}
-
-struct change heap_self_change(const struct heap *h, uint32_t node)
-{
-	return is_stack(h, node) ? heap_change_of_stack(h, skeleton_first(h->skeleton, node))
-				 : (struct change){ 0 };
 }
 
 bool heap_held_at_base(const struct heap *h, uint32_t node)
@@ -234,11 +216,6 @@ bool heap_held_at_base(const struct heap *h, uint32_t node)
 static struct rate rate_between(const struct heap *h, uint32_t first, uint32_t end)
 {
 	return h->rates ? heap_rates_between(h->rates, first, end) : (struct rate){ 0 };
-}
-
-struct rate heap_rate(const struct heap *h, uint32_t node)
-{
-	return rate_between(h, skeleton_first(h->skeleton, node), skeleton_last(h->skeleton, node));
 }
 
 static struct amounts amounts_between(const struct heap *h, uint32_t first, uint32_t end)

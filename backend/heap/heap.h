@@ -101,13 +101,8 @@ void heap_owners_drop(struct heap_owners *o); /* NULL: nothing */
 /* Of a node: with all that is below it; its own. */
 struct tally heap_incl(const struct heap *h, uint32_t node);
 struct tally heap_self(const struct heap *h, uint32_t node);
-/* Stacks at the node and below with a share of estimates; 0 = heap_incl() is exact. */
-uint32_t heap_estimates(const struct heap *h, uint32_t node);
-struct change heap_change(const struct heap *h, uint32_t node);
-struct change heap_self_change(const struct heap *h, uint32_t node);
 struct change heap_change_of_stack(const struct heap *h, uint32_t stack);
 bool heap_held_at_base(const struct heap *h, uint32_t node);
-struct rate heap_rate(const struct heap *h, uint32_t node);
 /* All of them, of the node with what is below it; its own. */
 struct amounts heap_amounts(const struct heap *h, uint32_t node);
 struct amounts heap_self_amounts(const struct heap *h, uint32_t node);

@@ -117,11 +117,6 @@ const struct name_lib *names_lib(const struct names *n, uint32_t lib)
 	return &n->libs[lib];
 }
 
-const struct name_fn *names_fn(const struct names *n, uint32_t fn)
-{
-	return &n->fns[fn];
-}
-
 bool names_tells(const struct names *n, uint32_t fn)
 {
 	const struct name_fn *f = &n->fns[fn];

@@ -68,7 +68,6 @@ uint32_t names_loc_count(const struct names *n);
 const struct name_loc *names_loc(struct names *n, uint32_t loc);
 /* Requests all of them, at most `most` at once. False: some are left. */
 bool names_ask_all(struct names *n, uint32_t most);
-const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */
 const struct name_lib *names_lib(const struct names *n, uint32_t lib);
 

@@ -86,7 +86,7 @@ static void compare_sums(const struct heap *h, const struct columns *c)
 	add_up(c->skeleton, of);
 	for (uint32_t n = 0; n < c->skeleton->nodes; n++) {
 		struct tally b = heap_incl(h, n);
-		uint64_t y = heap_estimates(h, n);
+		uint64_t y = heap_amounts(h, n).sampled;
 
 		equal("the sum", n, &of[n].incl, &b, sizeof b);
 		b = heap_self(h, n);
@@ -168,10 +168,10 @@ static void compare_changes(const struct columns *c, const struct model *m, uint
 	}
 	add_up(c->skeleton, of);
 	for (uint32_t n = 0; n < c->skeleton->nodes; n++) {
-		struct change b = heap_change(h, n);
+		struct change b = heap_amounts(h, n).change;
 
 		equal("the change", n, &of[n].moves, &b, sizeof b);
-		b = heap_self_change(h, n);
+		b = heap_self_amounts(h, n).change;
 		equal("the own change", n, &of[n].moved, &b, sizeof b);
 	}
 	free(of);

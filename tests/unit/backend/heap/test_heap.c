@@ -84,7 +84,7 @@ static void check_node(const struct plain *p, const struct heap *h, uint32_t a)
 {
 	const struct skeleton *s = h->skeleton;
 	struct tally incl = { 0 }, self = { 0 }, got;
-	struct change change = { 0 }, changed = heap_change(h, s->node_of[a]);
+	struct change change = { 0 }, changed = heap_amounts(h, s->node_of[a]).change;
 	bool estimates[NODES] = { false }, held = false;
 	uint32_t n = s->node_of[a], estimated = 0;
 
@@ -107,7 +107,7 @@ static void check_node(const struct plain *p, const struct heap *h, uint32_t a)
 	got = heap_self(h, n);
 	CHECK(!memcmp(&got, &self, sizeof got));
 	CHECK(!memcmp(&changed, &change, sizeof change));
-	CHECK_EQ(heap_estimates(h, n), estimated);
+	CHECK_EQ(heap_amounts(h, n).sampled, estimated);
 	CHECK_EQ(heap_held_at_base(h, n), held);
 }
 
@@ -451,8 +451,8 @@ TEST(numbers_of_any_size_are_kept)
 			PUT(&c, .type = HEAP_PART_ENDS);
 		columns_settle(&c);
 		struct heap *h = heap_new(&c, NULL);
-		CHECK_EQ(heap_rate(h, 1).bytes, large);
-		CHECK_EQ(heap_rate(h, 1).blocks, 1);
+		CHECK_EQ(heap_amounts(h, 1).rate.bytes, large);
+		CHECK_EQ(heap_amounts(h, 1).rate.blocks, 1);
 		heap_drop(h);
 	}
 	PUT(&c, .type = HEAP_PART_ENDS);

@@ -223,8 +223,8 @@ TEST(a_union_is_kept)
 	CHECK_EQ(bytes_at(all, "", true), 114);
 	CHECK_EQ(bytes_at(one, "", true), 84);
 	CHECK_EQ(bytes_at(one, "b", true), 0);
-	CHECK_EQ(heap_estimates(all, 0), 1);
-	CHECK_EQ(heap_estimates(all, node_of(all->skeleton, "ab")), 0);
+	CHECK_EQ(heap_amounts(all, 0).sampled, 1);
+	CHECK_EQ(heap_amounts(all, node_of(all->skeleton, "ab")).sampled, 0);
 	union_settle(&u);
 	CHECK(u.skeleton == all->skeleton); /* nothing came */
 	add_heap(&m[1], "ac 1");            /* a stack where one is already */

@@ -201,7 +201,7 @@ TEST(cut_while_loading_shows_the_last_whole_state)
 	CHECK_EQ(model_base(m), 1);
 	CHECK_EQ(model_resets(m), resets);
 	/* What came in one piece after a pause is no rate. */
-	CHECK_EQ(heap_rate(model_heap(m), 0).bytes, 0);
+	CHECK_EQ(heap_amounts(model_heap(m), 0).rate.bytes, 0);
 	check_model();
 	leave();
 }
