@@ -147,7 +147,7 @@ static int debug_level(const char *spec, const char *domain)
 	return 0;
 }
 
-bool debug_on(const char *domain, int level)
+static bool debug_on(const char *domain, int level)
 {
 	const char *spec = getenv("MEMTOP_DEBUG");
 

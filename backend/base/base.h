@@ -51,7 +51,6 @@ char *xstrndup(const char *s, size_t len);
 char *xasprintf(const char *format, ...) PRINTF(1, 2);
 
 /* MEMTOP_DEBUG=conn:2,sym : a log file, never the screen. */
-bool debug_on(const char *domain, int level);
 void debug_log(const char *domain, int level, const char *format, ...) PRINTF(3, 4);
 
 uint64_t now_ns(void);      /* CLOCK_MONOTONIC */

@@ -191,13 +191,6 @@ struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*
 	return s;
 }
 
-void loop_timer_set(struct loop_source *s, unsigned ms)
-{
-	event_del(s->event);
-	s->ms = ms;
-	arm(s);
-}
-
 struct loop_source *loop_signal(struct loop *l, int signum, void (*fn)(void *arg), void *arg)
 {
 	struct loop_source *s = source_new(l, signum, EV_SIGNAL | EV_PERSIST);

@@ -21,7 +21,6 @@ struct loop_source *loop_fd(struct loop *l, int fd, unsigned events,
 void loop_fd_set(struct loop_source *s, unsigned events);
 struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*fn)(void *arg),
 			       void *arg);
-void loop_timer_set(struct loop_source *s, unsigned ms);
 struct loop_source *loop_signal(struct loop *l, int signum, void (*fn)(void *arg), void *arg);
 void loop_remove(struct loop_source *s); /* NULL is fine */
 /* Any thread: run fn(arg) on the main thread soon. */

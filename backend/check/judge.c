@@ -223,7 +223,7 @@ static int64_t weight(const struct sum *x, uint32_t k)
 {
 	struct amount a = amount_of(x, k);
 
-	return x->limit->kind == CHECK_BLOCKS ? a.blocks : a.bytes;
+	return limit_counts_blocks(x->limit->kind) ? a.blocks : a.bytes;
 }
 
 static bool is_counted(const struct judging *j, const struct sum *x, uint32_t k)
@@ -325,7 +325,7 @@ static struct check_verdict *judge_sum(struct judging *j, const struct sum *x)
 	struct amount sum = add_up(j, x, &any, &v->estimate);
 
 	v->blocks = sum.blocks;
-	if (!check_compare(v, l->kind == CHECK_BLOCKS ? sum.blocks : sum.bytes, l->most))
+	if (!check_compare(v, limit_counts_blocks(l->kind) ? sum.blocks : sum.bytes, l->most))
 		keep_heaviest(j, v, x);
 	if (l->covers != COVERS_ALL && !any)
 		v->why = xasprintf("no stack of this process matches %s", l->where);

@@ -9,12 +9,13 @@
 
 static const struct {
 	const char *option, *example;
+	bool blocks; /* it counts blocks, not bytes */
 } kinds[CHECK_KINDS] = {
 	[CHECK_LIVE] = { "max-live", "--max-live 10M or --max-live lib:ssl=2M" },
 	[CHECK_PEAK] = { "max-peak", "--max-peak 10M or --max-peak lib:ssl=2M" },
 	[CHECK_LEAKED] = { "max-leaked", "--max-leaked 64K or --max-leaked fn:parse_*=0" },
 	[CHECK_GROWTH] = { "max-growth", "--max-growth 1M or --max-growth lib:ssl=64K" },
-	[CHECK_BLOCKS] = { "max-blocks", "--max-blocks 10000 or --max-blocks lib:ssl=500" },
+	[CHECK_BLOCKS] = { "max-blocks", "--max-blocks 10000 or --max-blocks lib:ssl=500", true },
 	[CHECK_RATE] = { "max-rate", "--max-rate 10M (bytes a second)" },
 	[CHECK_BASELINE] = { "baseline", NULL },
 	[CHECK_GROWING] = { "no-growing", NULL },
@@ -25,6 +26,11 @@ static const struct {
 const char *limit_option(enum check_kind kind)
 {
 	return kinds[kind].option;
+}
+
+bool limit_counts_blocks(enum check_kind kind)
+{
+	return kinds[kind].blocks;
 }
 
 bool limit_outlives_exec(enum check_kind kind)
@@ -81,7 +87,7 @@ static int parse(struct limit *l, enum check_kind kind, const char *given, const
 	const char *equals = strrchr(text, '='), *amount = equals ? equals + 1 : text;
 	size_t len = equals ? (size_t)(equals - text) : 0;
 
-	if (!read_amount(amount, kind == CHECK_BLOCKS, &l->most))
+	if (!read_amount(amount, kinds[kind].blocks, &l->most))
 		return not_a_limit(kind, given, err);
 	if (equals && strncmp(text, "lib:", 4) && strncmp(text, "fn:", 3))
 		return not_a_limit(kind, given, err);

@@ -40,10 +40,11 @@ struct limit {
 	bool tree;     /* of all processes together */
 	char *pattern; /* owned; see check/pattern.h; NULL = the whole heap */
 	bool optional; /* no process needs to have the name */
-	uint64_t most; /* bytes; of CHECK_BLOCKS blocks; of CHECK_RATE bytes per second */
+	uint64_t most; /* bytes, or limit_counts_blocks(); of CHECK_RATE bytes per second */
 };
 
 const char *limit_option(enum check_kind kind); /* "max-live" */
+bool limit_counts_blocks(enum check_kind kind); /* else bytes */
 /* Holds it for a process that exec replaced by another program? What was alive then is no leak. */
 bool limit_outlives_exec(enum check_kind kind);
 /* 0, then the caller releases it; -1 and *err (2): not a limit. */

@@ -40,7 +40,7 @@ static uint64_t figure(const struct process *p, enum check_kind kind)
 /* Blocks that a fork inherited are not told apart in its totals. */
 static bool applies(const struct process *p, const struct limit *l)
 {
-	if (l->kind == CHECK_GROWTH || (l->kind == CHECK_BLOCKS && p->inherited_bytes))
+	if (l->kind == CHECK_GROWTH || (limit_counts_blocks(l->kind) && p->inherited_bytes))
 		return false;
 	return p->state != PROCESS_EXECED || limit_outlives_exec(l->kind);
 }

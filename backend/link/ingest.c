@@ -38,7 +38,8 @@ void ingest_release(struct ingest *in)
 	in->expected = NULL;
 }
 
-bool ingest_has_hello(const struct ingest *in)
+/* A program is known. */
+static bool has_hello(const struct ingest *in)
 {
 	const struct program *p = model_program(in->model);
 
@@ -138,7 +139,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	case MTW_S_EXPECTED: take_expected(in, e); return 0;
 	case MTW_HELLO: take_hello(in, e); break;
 	default:
-		if (!ingest_has_hello(in))
+		if (!has_hello(in))
 			return err_set(err, 3, "%s: state before its HELLO", in->target);
 	}
 	int rc = model_apply(in->model, e, err);
@@ -211,7 +212,7 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 	}
 	if (model_catch_up(in->model, &last) && !*cut->text)
 		*cut = last;
-	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
+	rc = has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
 	in->being_written = !*cut->text && session_cut(r) && session_being_written(r);
 	if (in->being_written)
 		err_set(cut, 3,

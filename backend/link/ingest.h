@@ -37,7 +37,6 @@ struct ingest {
 int ingest_init(struct ingest *in, struct loop *loop, const char *target,
 		const struct symbol_options *o, struct err *err);
 void ingest_release(struct ingest *in);
-bool ingest_has_hello(const struct ingest *in); /* a program is known */
 /* 0, or -1 and *err (3): the stream is broken. Advances model_ticks() when something visible
  * changed. */
 int ingest_frame(struct ingest *in, uint64_t type, const uint8_t *payload, size_t len,

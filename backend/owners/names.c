@@ -311,7 +311,7 @@ uint64_t names_version(const struct names *n)
 	return n->version;
 }
 
-uint32_t names_loc_count(const struct names *n)
+static uint32_t loc_count(const struct names *n)
 {
 	return (uint32_t)n->loc_count;
 }
@@ -373,7 +373,7 @@ static void put_all(struct names *n, struct heap_news *to)
 	for (uint32_t l = 0; l < n->loc_count; l++)
 		put_location(n, to, l);
 	put_functions(n, to, 0);
-	to->locations = names_loc_count(n);
+	to->locations = loc_count(n);
 	to->libs = (uint32_t)n->lib_count;
 }
 
@@ -382,7 +382,7 @@ static void put_renamed(struct names *n, struct heap_news *to)
 	for (size_t i = 0; i < n->renamed_count; i++)
 		put_location(n, to, n->renamed[i]);
 	put_functions(n, to, n->taken->functions);
-	to->locations = names_loc_count(n);
+	to->locations = loc_count(n);
 	to->libs = (uint32_t)n->lib_count;
 }
 

@@ -63,7 +63,6 @@ uint64_t names_version(const struct names *n);
  */
 bool names_tells(const struct names *n, uint32_t fn);
 
-uint32_t names_loc_count(const struct names *n);
 /* Requests its name the first time. */
 const struct name_loc *names_loc(struct names *n, uint32_t loc);
 /* Requests all of them, at most `most` at once. False: some are left. */

@@ -94,14 +94,15 @@ static const struct line *forked_by(const struct processes *p, const struct line
 
 #define NOW UINT64_MAX
 
-bool line_ran_at(const struct line *l, uint64_t time_ns)
+/* It had begun, and had not ended. */
+static bool ran_at(const struct line *l, uint64_t time_ns)
 {
 	return l->p.begin_ns <= time_ns && (!l->p.end_ns || l->p.end_ns > time_ns);
 }
 
 static bool runs_at(const struct line *l, uint64_t time_ns)
 {
-	return time_ns == NOW ? line_runs(l) : line_ran_at(l, time_ns);
+	return time_ns == NOW ? line_runs(l) : ran_at(l, time_ns);
 }
 
 /* For each line the process that counts its memory: itself, while it runs, else the oldest running
@@ -222,8 +223,7 @@ static bool is_held(const struct line *l, bool running)
 
 static bool was_held(const struct line *l, bool running, uint64_t time_ns)
 {
-	return l->p.begin_ns <= time_ns && is_held(l, false) &&
-	       (!running || line_ran_at(l, time_ns));
+	return l->p.begin_ns <= time_ns && is_held(l, false) && (!running || ran_at(l, time_ns));
 }
 
 static void find_shares(const struct processes *p, uint64_t time_ns, struct line_share *shares)

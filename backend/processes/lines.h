@@ -27,8 +27,6 @@ void lines_shares_at(const struct processes *p, uint64_t time_ns, struct line_sh
 /* From when on what it inherited counts for it: all that have it and are older had ended. 0: it
  * inherited nothing; UINT64_MAX: not so far. */
 uint64_t lines_heir_from(const struct processes *p, uint32_t id);
-/* It had begun, and had not ended. */
-bool line_ran_at(const struct line *l, uint64_t time_ns);
 /* As processes_total(), of the lines that count (NULL: all); dropped ones always do. */
 void lines_total(const struct processes *p, bool (*counts)(void *arg, const struct line *l),
 		 void *arg, struct processes_sum *sum);

@@ -30,7 +30,8 @@
 #define KEY_TIMES 4u         /* so many times those of the key frame before */
 #define KEY_AT_END 8u /* the last one of a file: after a part of the least, or its own size */
 
-int session_write_all(int fd, const uint8_t *p, size_t len)
+/* 0 or -errno */
+static int write_all(int fd, const uint8_t *p, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, p, len);
@@ -231,7 +232,7 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);
 	head[8] = SESSION_ONE;
-	int rc = session_write_all(fd, head, sizeof head);
+	int rc = write_all(fd, head, sizeof head);
 	if (rc) {
 		give_up(w, -rc, err);
 		session_abandon(w);
@@ -314,7 +315,7 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	session_put_head(w->packed, s->number, n, s->raw.len, s->first_ns, s->last_ns);
 	int rc = s->number ? session_raise_version(w) : 0;
 	if (!rc)
-		rc = session_write_all(w->fd, w->packed, head + n);
+		rc = write_all(w->fd, w->packed, head + n);
 	if (rc)
 		return give_up(w, -rc, err);
 	session_enter(w, &(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number });
@@ -387,7 +388,7 @@ int session_put_key(struct session_writer *w, uint32_t stream, const uint8_t *bl
 		return 0; /* the rest of the room is for what comes */
 	int rc = session_raise_version(w);
 	if (!rc)
-		rc = session_write_all(w->fd, blocks, len);
+		rc = write_all(w->fd, blocks, len);
 	if (rc)
 		return give_up(w, -rc, err);
 	index_key(w, blocks, len);
@@ -490,7 +491,7 @@ static int write_index(const struct session_writer *w, int fd)
 	session_put(at, session_crc(p + 8, bytes), 4);
 	session_put(at + 4, w->written, 8);
 	memcpy(at + 12, SESSION_END, 8);
-	int rc = session_write_all(fd, p, len);
+	int rc = write_all(fd, p, len);
 	free(p);
 	return rc;
 }
@@ -527,7 +528,7 @@ int session_copy_bytes(int from, uint64_t start, int to, uint64_t bytes)
 			rc = 1;
 			break;
 		}
-		rc = session_write_all(to, buf, (size_t)n);
+		rc = write_all(to, buf, (size_t)n);
 		at += (uint64_t)n;
 	}
 	free(buf);

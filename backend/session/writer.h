@@ -62,7 +62,6 @@ struct session_writer {
 	int why;           /* errno of it; 0 = another reason */
 };
 
-int session_write_all(int fd, const uint8_t *p, size_t len); /* 0 or -errno */
 /* A block is in the file now: enters it into the index, and the key frame that it ends. */
 void session_enter(struct session_writer *w, const struct session_entry *e);
 /* An older memtop must not take the file for a session of one process. 0 or -errno. */

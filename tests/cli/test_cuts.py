@@ -24,7 +24,7 @@ import time
 
 import mtop
 import wire
-from cli import memtop, one_line
+from cli import FORMATS, memtop, one_line
 from harness import (BUILD, LONG, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, recorded, run,
                      temporary_folder, test, wait_for)
 from obedient import PROGRAM as PROGRAM_OF_COMMANDS
@@ -34,8 +34,6 @@ SEED = int(os.environ.get("SEED") or time.time_ns() % 10**9)
 CUTS = 1000 if LONG else 12
 MOMENTS = 25 if LONG else 2  # of each writer
 READER = f"{BUILD}-asan/memtop" if LONG and os.path.exists(f"{BUILD}-asan/memtop") else MEMTOP
-FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
-           "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
 PROGRAM = """
 import ctypes, os, time
 mark = ctypes.CDLL(None).memtop_mark

@@ -18,13 +18,11 @@ import subprocess
 import tempfile
 
 import browser
-from cli import compiled, memtop, one_line
+from cli import FORMATS, compiled, memtop, one_line
 from harness import (MEMTOP, TARGETS, Skip, Synthetic, at_end, environment, main, need, recorded, report, run,
                      temporary_folder, test, wait_for)
 from protobuf import fields, varints
 
-FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
-           "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
 # Two threads, two marks between ticks, blocks that go before and after each mark.
 PROGRAM = """
 import ctypes, threading, time

@@ -10,12 +10,11 @@ import socket
 import subprocess
 import tempfile
 
-from cli import memtop
+from cli import FORMATS, memtop
 from harness import (MEMTOP, Skip, Synthetic, at_once, environment, main, recorded, run, start, test, user_folders,
                      wait_for)
 from term import command, view
 
-FORMATS = ("text", "json", "html", "folded", "pprof", "speedscope", "csv", "massif", "dot", "heaptrack")
 COUNTRIES = {"de_DE": "1,5", "tr_TR": "1,5"}
 PROGRAM = """
 import ctypes, time

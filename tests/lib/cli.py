@@ -6,6 +6,10 @@ import re
 
 from harness import MEMTOP, environment, run, temporary_folder
 
+# of reports: names of --format, and their files' endings
+FORMATS = {"text": ".txt", "json": ".json", "html": ".html", "folded": ".folded", "pprof": ".pb.gz", "speedscope": ".speedscope.json",
+           "csv": ".csv", "massif": ".massif", "dot": ".dot", "heaptrack": ".heaptrack"}
+
 
 def memtop(*arguments, **named):
     return run([MEMTOP, *arguments], env=named.pop("env", None) or environment(), **named)

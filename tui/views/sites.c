@@ -254,7 +254,7 @@ static void draw(struct view *v, const struct area *a)
 	/* Hurries upwards, because the last one hurried comes first. */
 	for (size_t i = s->t.list.top + (size_t)s->t.list.height; i-- > s->t.list.top;)
 		if (i < s->count)
-			query_hurry(v->ui->shown.query, site_list_at(s, i)->leaf, WRITTEN_NODES);
+			query_hurry(v->ui->shown.query, s->rows[i].leaf, WRITTEN_NODES);
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -278,6 +278,12 @@ bool view_sites_by_rate(const struct view *v)
 	return ((const struct site_list *)v)->t.sort[0] == BY_RATE;
 }
 
+/* NULL = none */
+static const struct site *selected(const struct site_list *s)
+{
+	return s->t.list.at < s->count ? &s->rows[s->t.list.at] : NULL;
+}
+
 unsigned site_list_action(struct view *v, enum action r)
 {
 	struct ui *ui = v->ui;
@@ -285,7 +291,7 @@ unsigned site_list_action(struct view *v, enum action r)
 
 	if (bits != VIEW_IGNORED)
 		return bits;
-	const struct site *site = site_list_selected((struct site_list *)v);
+	const struct site *site = selected((struct site_list *)v);
 	if (!site)
 		return VIEW_IGNORED;
 	switch (r) {
@@ -303,19 +309,9 @@ unsigned site_list_action(struct view *v, enum action r)
 	}
 }
 
-const struct site *site_list_at(const struct site_list *s, size_t i)
-{
-	return &s->rows[i];
-}
-
-const struct site *site_list_selected(const struct site_list *s)
-{
-	return s->t.list.at < s->count ? site_list_at(s, s->t.list.at) : NULL;
-}
-
 bool site_list_row(struct view *v, struct view_row *out)
 {
-	const struct site *s = site_list_selected((struct site_list *)v);
+	const struct site *s = selected((struct site_list *)v);
 
 	if (s)
 		*out = (struct view_row){ s->leaf, s->file, s->line };

@@ -28,8 +28,6 @@ void site_list_free(struct view *v);
 /* Columns of rows that begin with a struct site. */
 extern const struct column column_site, column_owner;
 
-const struct site *site_list_at(const struct site_list *s, size_t line);
-const struct site *site_list_selected(const struct site_list *s); /* NULL = none */
 /* For view_ops and tables: */
 uint64_t site_list_id(void *view, size_t row);
 bool site_list_dim(void *view, size_t row);

@@ -54,7 +54,7 @@ static void add_limit(const struct check_verdict *v, char buf[VERDICT_TEXT])
 	char n[FORMAT_NUMBER];
 	uint64_t unit = v->most >= 1u << 20 ? 1u << 20 : 1u << 10;
 
-	if (v->kind == CHECK_BLOCKS)
+	if (limit_counts_blocks(v->kind))
 		add(buf, ", limit %s", format_count(n, v->most));
 	else if (v->most >= unit && v->most % (unit / 2) == 0)
 		add(buf, ", limit %s", format_bytes(n, v->most));
@@ -65,17 +65,16 @@ static void add_limit(const struct check_verdict *v, char buf[VERDICT_TEXT])
 static void add_found(const struct check *c, const struct check_verdict *v, char buf[VERDICT_TEXT])
 {
 	static const char *const what[] = {
-		[CHECK_LIVE] = "live at the end", [CHECK_LEAKED] = "alive at exit",
-		[CHECK_PEAK] = "at the peak",     [CHECK_RATE] = "allocated per second",
-		[CHECK_GROWTH] = "growth",        [CHECK_BASELINE] = "",
+		[CHECK_LIVE] = "live at the end",   [CHECK_LEAKED] = "alive at exit",
+		[CHECK_PEAK] = "at the peak",       [CHECK_RATE] = "allocated per second",
+		[CHECK_GROWTH] = "growth",          [CHECK_BASELINE] = "",
+		[CHECK_BLOCKS] = "live at the end",
 	};
 
-	if (v->kind == CHECK_BLOCKS) {
+	if (limit_counts_blocks(v->kind))
 		add_blocks(buf, v->found, v->estimate);
-		add(buf, " live at the end");
-		return;
-	}
-	add_bytes(buf, v->found, v->estimate, v->kind == CHECK_GROWTH);
+	else
+		add_bytes(buf, v->found, v->estimate, v->kind == CHECK_GROWTH);
 	if (v->kind == CHECK_LIVE || v->kind == CHECK_LEAKED || v->kind == CHECK_GROWTH) {
 		add(buf, " in ");
 		add_blocks(buf, v->blocks, v->estimate);

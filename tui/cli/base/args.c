@@ -208,6 +208,25 @@ static struct reading begin(const struct verb *v, int argc, struct args *a)
 	return (struct reading){ v, a, 0, true };
 }
 
+static void put_help(const struct verb *v, FILE *out)
+{
+	const char *lead = "usage: ";
+
+	for (const char *const *s = v->synopsis; *s; s++) {
+		fprintf(out, "%smemtop %s\n", lead, *s);
+		lead = "       ";
+	}
+	fprintf(out, "\n%s\n", v->summary);
+	if (v->details)
+		fprintf(out, "\n%s", v->details);
+	fprintf(out, "\nOptions:\n");
+	struct listing *t = args_listing();
+	for (const struct option_spec *o = v->options; o->name; o++)
+		args_option_help(o, t);
+	args_option_help(&opt_help, t);
+	listing_end(t, out);
+}
+
 int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err)
 {
 	struct reading r = begin(v, argc, a);
@@ -221,7 +240,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		int rc = take_option(v, argv, &i, a, err);
 
 		if (rc > 0)
-			args_help(v, stdout);
+			put_help(v, stdout);
 		/* The operand may be a program with its own options: says that instead. A number is
 		 * none. */
 		if (rc < 0 && r.operands && v->takes == TAKES_TARGET && !is_number(a->operands[0]))
@@ -304,25 +323,6 @@ void args_option_help(const struct option_spec *o, struct listing *t)
 	if (o->value)
 		fprintf(out, " %s", o->value);
 	listing_put(t, o->help);
-}
-
-void args_help(const struct verb *v, FILE *out)
-{
-	const char *lead = "usage: ";
-
-	for (const char *const *s = v->synopsis; *s; s++) {
-		fprintf(out, "%smemtop %s\n", lead, *s);
-		lead = "       ";
-	}
-	fprintf(out, "\n%s\n", v->summary);
-	if (v->details)
-		fprintf(out, "\n%s", v->details);
-	fprintf(out, "\nOptions:\n");
-	struct listing *t = args_listing();
-	for (const struct option_spec *o = v->options; o->name; o++)
-		args_option_help(o, t);
-	args_option_help(&opt_help, t);
-	listing_end(t, out);
 }
 
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err)

@@ -103,7 +103,6 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 enum typed { TYPED_ANY /* an option or an operand */, TYPED_OPERAND, TYPED_PROGRAM };
 enum typed args_typed(const struct verb *v, int argc, char **argv, int at, struct args *a,
 		      const struct option_spec **of);
-void args_help(const struct verb *v, FILE *out);
 struct listing *args_listing(void); /* of options, for a help page */
 void args_option_help(const struct option_spec *o, struct listing *t); /* its row */
 /* The one TARGET among -p and the operands; a missing or second one is a usage error. */
