@@ -83,16 +83,6 @@ static void follow_stack(struct site_table *t, uint32_t was, uint32_t now)
 		t->sites[was - 1]->moved = t->sites[now - 1]->moved = true;
 }
 
-uint32_t *sites_of_stacks(const struct site_table *t, const struct skeleton *s)
-{
-	uint32_t *list = t->of ? skeleton_stacks_in(s, t->of->skeleton)
-			       : xcalloc(s->stacks + 1ul, sizeof *list);
-
-	for (uint32_t k = 0; t->of && k < s->stacks; k++)
-		list[k] = sites_of(t, list[k]);
-	return list;
-}
-
 /* number: of the snapshot's sites. Takes it. */
 static void follow_stacks(struct site_table *t, struct heap_sites *sites, uint32_t *number)
 {

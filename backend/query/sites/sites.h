@@ -64,7 +64,15 @@ static inline uint32_t sites_of(const struct site_table *t, uint32_t stack)
 }
 /* The same by stack of another call tree of the program, 0 = none in the last snapshot; free() it.
  */
-uint32_t *sites_of_stacks(const struct site_table *t, const struct skeleton *s);
+static inline uint32_t *sites_of_stacks(const struct site_table *t, const struct skeleton *s)
+{
+	uint32_t *list = t->of ? skeleton_stacks_in(s, t->of->skeleton)
+			       : xcalloc(s->stacks + 1ul, sizeof *list);
+
+	for (uint32_t k = 0; t->of && k < s->stacks; k++)
+		list[k] = sites_of(t, list[k]);
+	return list;
+}
 /* Does x precede y when their figures are equal? In the agent's order of stacks, so the same for
  * every viewer. */
 static inline bool site_first(const struct site *x, const struct site *y)
