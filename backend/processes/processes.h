@@ -63,7 +63,7 @@ struct process {
 	double rate;   /* allocated bytes a second: model_rates() */
 	double growth; /* live bytes a minute, mean of the last minute or of its life */
 	bool rate_known, growth_known; /* else 0 */
-	bool exact;    /* sum is final, or comes from a watch */
+	bool exact;                    /* sum is final, or comes from a watch */
 	bool matters;
 	bool recorded;       /* all its figures are in the session's file */
 	struct watch *watch; /* owned by processes; NULL = a line only */
