@@ -316,7 +316,8 @@ const struct columns *model_ranked(const struct model *of, const uint32_t *rank,
 	struct model *m = (struct model *)of;
 	struct maker *s = m->maker;
 
-	make_at_once(m);
+	model_columns(m);
+	drop_heap(s, NULL); /* nothing but the old tree is in it */
 	columns_rank(&s->columns, rank, ranks);
 	make_at_once(m);
 	return &s->columns;

@@ -70,39 +70,53 @@ static void order_frames(struct report *r)
 	free(keys);
 }
 
-/* Where a stack ends early: why, and the module of the last known frame (NO_ID = none). */
-struct ending {
-	uint32_t reason, module;
-};
-
-/* Of each node of the call tree: parents come first, and a stack ends as its parent's does. */
-static struct ending *endings(const struct report *r)
+/* A bit for each stack that allocated; free() it. */
+static uint64_t *allocated(const struct heap *h)
 {
-	const struct skeleton *s = r->heap->skeleton;
-	struct ending *list = xcalloc(s->nodes + 1ul, sizeof *list);
+	uint64_t *bits = xcalloc(h->sums->stacks / 64 + 1ul, sizeof *bits);
+	struct running_reader all = { .of = &h->sums->sum };
 
-	for (uint32_t n = 1; n < s->nodes; n++) {
-		const struct location *at = model_location(r->model, s->location[n]);
-		struct ending above = list[s->parent[n]];
-		bool cut = at->kind == MTW_NODE_TRUNCATED;
-		bool last =
-			s->parent[n] && above.reason != MTW_TRUNC_NONE && !s->parent[s->parent[n]];
-		if (cut)
-			list[n] = (struct ending){ (uint32_t)at->offset, NO_ID };
-		else if (!s->parent[n] || last)
-			list[n] = (struct ending){ above.reason, quality_module(at) };
-		else
-			list[n] = above;
+	for (uint32_t k = 0; k < h->sums->stacks; k++) {
+		struct tally t = tally_of_quad(running_next(&all));
+
+		if (t.alloc_blocks | t.alloc_bytes)
+			bits[k / 64] |= 1ull << k % 64;
 	}
-	return list;
+	return bits;
 }
 
-static void count_cut(struct report *r, const struct ending *end)
+/* The stacks from `first` on end early: why, and in which module (NO_ID = not known). */
+static void count_cut(struct report *r, const uint64_t *bits, uint32_t first, uint32_t end,
+		      const struct cut *of)
 {
-	r->truncated_stacks += end->reason != MTW_TRUNC_NONE;
+	size_t count = 0;
+
+	for (uint32_t k = first; k < end; k++)
+		count += bit_of(bits, k);
+	r->truncated_stacks += count;
 	for (size_t i = 0; i < r->cut_count; i++)
-		r->cuts[i].stacks +=
-			r->cuts[i].reason == end->reason && r->cuts[i].module == end->module;
+		if (r->cuts[i].reason == of->reason && r->cuts[i].module == of->module)
+			r->cuts[i].stacks += count;
+}
+
+/* Cut stacks are below a child of the root that is named by the reason; its children are the last
+ * frames that are known. */
+static void count_cuts(struct report *r, const uint64_t *bits)
+{
+	const struct skeleton *s = r->heap->skeleton;
+
+	for (uint32_t n = 1; n < s->nodes; n = s->end[n]) {
+		const struct location *at = model_location(r->model, s->location[n]);
+		struct cut of = { .reason = (uint32_t)at->offset, .module = NO_ID };
+
+		if (at->kind != MTW_NODE_TRUNCATED || of.reason == MTW_TRUNC_NONE)
+			continue;
+		count_cut(r, bits, skeleton_first(s, n), skeleton_first(s, n + 1), &of);
+		for (uint32_t last = n + 1; last < s->end[n]; last = s->end[last]) {
+			of.module = quality_module(model_location(r->model, s->location[last]));
+			count_cut(r, bits, skeleton_first(s, last), skeleton_last(s, last), &of);
+		}
+	}
 }
 
 struct report_stack report_stack(const struct report *r, uint32_t stack)
@@ -127,22 +141,17 @@ uint32_t report_truncated(const struct report *r, uint32_t stack)
 
 static void gather_stacks(struct report *r)
 {
-	struct ending *ends = endings(r);
+	uint64_t *bits = allocated(r->heap);
 	uint32_t count = r->heap->skeleton->stacks;
 
 	r->cut_count = quality_cuts(r->model, &r->cuts);
+	count_cuts(r, bits);
 	r->order = xmalloc((count + 1ul) * sizeof *r->order);
 	heap_order(r->heap, r->order);
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t k = r->order[i];
-		struct tally sum = heap_of_stack(r->heap, k);
-
-		if (!sum.alloc_blocks && !sum.alloc_bytes)
-			continue;
-		r->order[r->stack_count++] = k;
-		count_cut(r, &ends[report_node(r, k)]);
-	}
-	free(ends);
+	for (uint32_t i = 0; i < count; i++)
+		if (bit_of(bits, r->order[i]))
+			r->order[r->stack_count++] = r->order[i];
+	free(bits);
 }
 
 struct heap *report_interval(const struct report *r, const struct report_options *o,

@@ -145,6 +145,28 @@ void text_stack(const struct page *p, const struct report_stack *s)
 	listing_end(t, p->out);
 }
 
+/* How many stacks beside the first ones hold blocks, and how much: in the order of the tree. */
+static size_t count_more(const struct report *r, size_t shown, struct more *more)
+{
+	const struct sums *sums = r->heap->sums;
+	struct running_reader all = { .of = &sums->sum };
+	size_t count = 0;
+
+	for (uint32_t k = 0; k < sums->stacks; k++) {
+		struct tally t = tally_of_quad(running_next(&all));
+		size_t i = 0;
+
+		while (i < shown && r->order[i] != k)
+			i++;
+		if (i < shown)
+			continue;
+		more->bytes += live_bytes(&t);
+		more->estimate |= bit_of(sums->estimate_bits, k) && live_bytes(&t);
+		count += live_blocks(&t) != 0;
+	}
+	return count;
+}
+
 void text_stacks(const struct page *p)
 {
 	const struct report *r = p->report;
@@ -166,14 +188,7 @@ void text_stacks(const struct page *p)
 		listing_put(t, "nothing is live");
 	}
 	struct more more = { 0 };
-	size_t left = 0;
-	for (size_t i = shown; i < r->stack_count; i++) {
-		struct report_stack s = report_stack(r, r->order[i]);
-
-		more.bytes += live_bytes(&s.sum);
-		more.estimate |= s.estimate && live_bytes(&s.sum);
-		left += live_blocks(&s.sum) != 0;
-	}
+	size_t left = count_more(r, shown, &more);
 	if (left) {
 		listing_row(t);
 		listing_put(t, page_bytes(n, more.bytes, more.estimate));
