@@ -86,6 +86,17 @@ void columns_weigh(struct columns *c, uint32_t slot)
 		c->weighed_bits[c->place_of[slot] / 64] |= 1ull << c->place_of[slot] % 64;
 }
 
+/* Of what is given up, unless a snapshot holds it. */
+static void take_ids(struct idmap *to, struct idmap *from, const atomic_uint *users)
+{
+	if (!users_alone(users)) {
+		idmap_copy(to, from);
+		return;
+	}
+	*to = *from;
+	*from = (struct idmap){ 0 };
+}
+
 /* Of all slots, by arrival: the stack of each in the new skeleton. stack: of each old one. */
 static struct slots *all_slots(struct columns *c, const uint32_t *stack)
 {
@@ -99,7 +110,7 @@ static struct slots *all_slots(struct columns *c, const uint32_t *stack)
 		to->stack[placed + i] = columns_stack(c, c->slots_came[i].node);
 		to->epoch[placed + i] = c->slots_came[i].epoch;
 	}
-	idmap_copy(&to->ids, &c->slots->ids);
+	take_ids(&to->ids, &c->slots->ids, &c->slots->users);
 	idmap_move(&to->ids, &c->slot_ids);
 	return to;
 }
@@ -227,18 +238,22 @@ static void take_places(struct columns *c, const struct columns *to)
 	c->rates_room = 0;
 }
 
-/* moved: where the nodes of the old skeleton are; NULL: where they were. */
-static void place_slots(struct columns *c, const struct skeleton *was, const uint32_t *moved)
+/* moved: where the nodes of the old skeleton are; NULL: where they were. Takes both: a million
+ * slots move without the old call tree. */
+static void place_slots(struct columns *c, struct skeleton *was, uint32_t *moved)
 {
-	uint32_t *stack = room_large(was->stacks + 1ul, sizeof *stack);
+	uint32_t stacks = was->stacks, *stack = room_large(stacks + 1ul, sizeof *stack);
 
-	for (uint32_t k = 0; k < was->stacks; k++)
+	for (uint32_t k = 0; k < stacks; k++)
 		stack[k] = moved ? skeleton_first(c->skeleton, moved[was->node_of_stack[k]]) : k;
+	free(moved);
+	if (was != c->skeleton)
+		skeleton_drop(was);
 	struct columns to = { .slots = all_slots(c, stack) };
-	find_firsts(&to, c, was->stacks, stack);
-	find_places(&to, c, was->stacks, stack);
+	find_firsts(&to, c, stacks, stack);
+	find_places(&to, c, stacks, stack);
 	make_room(&to, c);
-	move_slots(&to, c, was->stacks, stack, &c->now_wide);
+	move_slots(&to, c, stacks, stack, &c->now_wide);
 	take_places(c, &to);
 	free(stack);
 }
@@ -248,7 +263,7 @@ static void grow_skeleton(struct columns *c, uint32_t **moved)
 	struct skeleton *s = skeleton_new(c->skeleton, c->nodes_came, (uint32_t)c->node_count,
 					  c->is_stack, moved);
 
-	idmap_copy(&s->ids, &c->skeleton->ids);
+	take_ids(&s->ids, &c->skeleton->ids, &c->skeleton->users);
 	idmap_move(&s->ids, &c->node_ids);
 	for (size_t i = 0; i < c->proven_count; i++)
 		set_bit(s->by_pointer_bits, s->node_of[c->proven_came[i]]);
@@ -269,9 +284,6 @@ bool columns_settle(struct columns *c)
 	if (another)
 		grow_skeleton(c, &moved);
 	place_slots(c, was, moved);
-	free(moved);
-	if (another)
-		skeleton_drop(was);
 	return another;
 }
 
@@ -281,9 +293,8 @@ void columns_rank(struct columns *c, const uint32_t *rank, uint32_t ranks)
 	uint32_t *moved;
 
 	c->skeleton = skeleton_ranked(was, rank, ranks, &moved);
+	take_ids(&c->skeleton->ids, &was->ids, &was->users);
 	place_slots(c, was, moved);
-	free(moved);
-	skeleton_drop(was);
 }
 
 /* NULL: nothing was counted yet, all is 0. */

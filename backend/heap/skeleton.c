@@ -204,7 +204,6 @@ struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank,
 			stacks[a / 64] |= 1ull << a % 64;
 	}
 	number_stacks(to, stacks);
-	idmap_copy(&to->ids, &s->ids);
 	free(stacks);
 	*moved = place;
 	return to;

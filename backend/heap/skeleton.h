@@ -42,8 +42,8 @@ struct arrival {
  */
 struct skeleton *skeleton_new(const struct skeleton *old, const struct arrival *list,
 			      uint32_t count, const uint64_t *stacks, uint32_t **moved);
-/* The same nodes, siblings by the rank of their location (rank[location]), equal ones as they are.
- */
+/* The same nodes, siblings by the rank of their location (rank[location]), equal ones as they are;
+ * its ids are empty. */
 struct skeleton *skeleton_ranked(const struct skeleton *s, const uint32_t *rank, uint32_t ranks,
 				 uint32_t **moved);
 /* By stack of s: its number in `in`, NO_ID = it is none there. Both are of one program; one of them
