@@ -313,20 +313,27 @@ static int take(struct columns *c, const struct heap_event *e, struct err *err)
 	return 0;
 }
 
-/* Of counters: what will be read of the id, then of the slot, then they. */
+/* What will be read of the ids, then of the slot, then its counters. */
 FETCHES fetch(const struct columns *c, const struct heap_event *e, unsigned step)
 {
+	if (step == 0 && (e->type == HEAP_NODE || e->type == HEAP_SLOT)) {
+		idmap_expect(&c->node_ids, e->of);
+		idmap_expect(e->type == HEAP_NODE ? &c->node_ids : &c->slot_ids, e->id);
+	}
 	if (e->type != HEAP_COUNTS)
 		return;
 	if (step == 0) {
 		idmap_expect(&c->slots->ids, e->id);
+		idmap_expect(&c->slot_ids, e->id);
 		return;
 	}
-	uint32_t slot = columns_slot(c, e->id);
+	uint32_t slot = columns_slot(c, e->id), placed = c->slots->count;
 	if (step == 1)
 		columns_expect(c, slot);
-	else if (slot < c->slots->count)
+	else if (slot < placed)
 		__builtin_prefetch(&c->now[c->place_of[slot]], 1);
+	else if (slot != NO_ID)
+		__builtin_prefetch(&c->slots_came[slot - placed], 1);
 }
 
 static int take_all(struct columns *c, const struct heap_batch *b, struct err *err)
