@@ -296,17 +296,10 @@ struct cells {
 	bool begun;
 	uint32_t instant;
 	int64_t *bytes, *blocks; /* by entry, of this instant */
-	bool *touched;
-	uint32_t *list; /* entries that were touched */
+	uint64_t *touched;       /* entries that it has */
+	uint32_t *list;          /* the same, while it is written */
 	size_t count;
 };
-
-static int by_number(const void *a, const void *b)
-{
-	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return (x > y) - (x < y);
-}
 
 static void put_column(const struct cells *c, const char *name, const int64_t *values)
 {
@@ -321,7 +314,9 @@ static void put_instant(struct cells *c)
 {
 	if (!c->begun)
 		return;
-	qsort(c->list, c->count, sizeof *c->list, by_number);
+	for (uint32_t i = 0; i <= c->tree->entry_count / 64; i++)
+		for (uint64_t left = c->touched[i]; left; left &= left - 1)
+			c->list[c->count++] = i * 64 + (uint32_t)__builtin_ctzll(left);
 	pack_open(c->out, '{');
 	pack_key(c->out, "id");
 	pack_size(c->out, c->instant);
@@ -335,7 +330,7 @@ static void put_instant(struct cells *c)
 	pack_close(c->out, '}');
 	for (size_t i = 0; i < c->count; i++) {
 		c->bytes[c->list[i]] = c->blocks[c->list[i]] = 0;
-		c->touched[c->list[i]] = false;
+		c->touched[c->list[i] / 64] = 0;
 	}
 	c->count = 0;
 }
@@ -347,9 +342,7 @@ static void add_cell(struct cells *c, uint32_t slot, int64_t bytes, int64_t bloc
 
 	if (entry == NO_ID)
 		return;
-	if (!c->touched[entry])
-		c->list[c->count++] = entry;
-	c->touched[entry] = true;
+	c->touched[entry / 64] |= 1ull << entry % 64;
 	c->bytes[entry] += bytes;
 	c->blocks[entry] += blocks;
 }
@@ -413,7 +406,7 @@ void html_tree_put_instants(const struct html_tree *t, struct pack *out)
 
 	c.bytes = xcalloc(n, sizeof *c.bytes);
 	c.blocks = xcalloc(n, sizeof *c.blocks);
-	c.touched = xcalloc(n, sizeof *c.touched);
+	c.touched = xcalloc(n / 64 + 1, sizeof *c.touched);
 	c.list = xcalloc(n, sizeof *c.list);
 	if (newest) {
 		put_walk(&c, "mark_cells", newest);
