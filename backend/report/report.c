@@ -202,7 +202,10 @@ struct report_stack *report_changes(struct report *r, const struct report_option
 const struct owner *report_owner(const struct report *r, uint32_t stack)
 {
 	const struct skeleton *s = r->heap->skeleton;
+	const struct heap *named = owners_heap(r->owners);
 
+	if (named->skeleton == s)
+		return owners_at(r->owners, heap_owner_of_stack(named, stack));
 	return owners_of_node(r->owners, s->id[report_node(r, stack)]);
 }
 

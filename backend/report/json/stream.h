@@ -15,6 +15,8 @@ struct json_stream {
 	FILE *out;
 	bool keys, elements; /* whether one was printed already: a comma is due */
 	bool members;        /* ... of the innermost object or list in an element */
+	char text[4096];     /* what an object has so far; */
+	size_t len;          /* ... written where its list ends, or when it is full */
 };
 
 void stream_value(struct json_stream *s, const char *name, json_t *value_take);
