@@ -57,7 +57,7 @@
 	"dropped\"},"                                                                              \
 	"\"target\":{\"type\":[\"string\",\"integer\"],\"description\":\"instead of a command: a " \
 	"pid, or a TARGET\"},"                                                                     \
-	TEXT("output", "FILE.mtop; a session that is there becomes FILE.mtop.old") ","                             \
+	TEXT("output", "FILE.mtop; a session that is there becomes FILE.mtop.old") ","       \
 	"\"seconds\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":3600,\"description\":"        \
 	"\"ends the recording; the program runs on (60)\"}"
 /* clang-format on */

@@ -40,7 +40,7 @@ def t_output_that_would_destroy():
     assert memtop("record", "-o", session, "--", script).returncode == 5
     first = open(session, "rb").read()
     again = memtop("record", "-o", session, "--", script)
-    assert again.returncode == 5 and f"the session that was there is {session}.old now" in again.stderr, again
+    assert (again.returncode, again.stderr) == (5, ""), "a script that named its file needs a clean stderr"
     whole = open(session, "rb").read()
     assert open(session + ".old", "rb").read() == first and whole != first
     assert memtop("record", "-o", session, "--", "/nowhere/prog").returncode == 127

@@ -45,6 +45,8 @@ static void say_result(const struct recording *r)
 		processes_total(r->processes, &all);
 	if (r->gate || (!r->path_made_up && !isatty(STDERR_FILENO)))
 		return;
+	if (*r->aside)
+		warn("%s: the session that was there is %s now", r->path, r->aside);
 	if (all.lines > 1)
 		say_tree(r, &all);
 	else
@@ -85,8 +87,6 @@ int record_finish(struct recording *r, const char *what)
 		return -1;
 	}
 	if (r->connected) {
-		if (*r->aside && !r->gate)
-			warn("%s: the session that was there is %s now", r->path, r->aside);
 		say_result(r);
 		return 0;
 	}
