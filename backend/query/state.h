@@ -46,6 +46,7 @@ struct trow {
 	bool inverted; /* of which tree it is */
 	bool open, unfolded, more;
 	bool wanted;         /* lies on the way to a searched or opened row: has a line */
+	bool forked;         /* open, with several children when names came: show() */
 	bool gone;           /* names took it away: */
 	uint32_t into;       /* ... it is a part of this one; 0 = of none */
 	uint32_t rank;       /* among its siblings, when they were sorted last; NO_ID = it is new */

@@ -39,6 +39,7 @@ int query_open(struct query *q, row_id id, bool open)
 	if (r->rest)
 		q->rows[r->parent]->more = open;
 	r->open = open;
+	r->forked = false;
 	return 0;
 }
 

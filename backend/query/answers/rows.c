@@ -316,6 +316,18 @@ static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 		q->rows[q->rows[was]->parent]->open = true;
 }
 
+/* Names may have joined the children of an open row, so that the chain goes on through it: its end
+ * is open in its place. */
+static void open_further(struct query *q, uint32_t head, uint32_t tail)
+{
+	for (uint32_t at = tail;; at = q->rows[at]->parent) {
+		q->rows[tail]->open |= q->rows[at]->forked;
+		q->rows[at]->forked = false;
+		if (at == head)
+			return;
+	}
+}
+
 static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
 {
 	uint32_t tail = tree_tail(q, child);
@@ -323,6 +335,7 @@ static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth
 	tree_value(q, tail);
 	stay_open(q, child, tail);
 	stay_open(q, tail, tail);
+	open_further(q, child, tail);
 	emit(q, child, tail, shown, depth);
 	if (q->rows[tail]->open)
 		walk(q, tail, child, depth + 1, resort);

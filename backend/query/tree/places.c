@@ -152,6 +152,8 @@ void places_find(struct query *q)
 	for (uint32_t i = 0; i <= ROOT_UP; i++)
 		s.list[s.count++] = (struct spot){ .row = i };
 	for (uint32_t i = ROOT_UP + 1; i < q->row_count; i++)
+		q->rows[i]->forked |= q->rows[i]->open && q->rows[i]->child_count > 1;
+	for (uint32_t i = ROOT_UP + 1; i < q->row_count; i++)
 		turn[i] = q->rows[i]->rest || !q->rows[i]->witness.node
 				  ? UINT8_MAX
 				  : (uint8_t)turn_of(q, q->rows[i]);

@@ -178,6 +178,27 @@ TEST(open_rows_stay_open_when_names_join_them)
 	}
 }
 
+/* Two rows below an open one become one, which is no line of its own then. */
+TEST(an_open_row_stays_open_where_names_join_its_children)
+{
+	static const struct made_path paths[] = {
+		{ 1, 0, 0, "main", 0 },     { 2, 1, 1, NULL, 0 },    { 3, 1, 1, NULL, 0 },
+		{ 4, 2, 0, "decode", 100 }, { 5, 3, 0, "draw", 70 },
+	};
+	struct session x;
+
+	BEGIN_WITH(&x, paths);
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 170\n.libtile.so.2+0x20 > decode 100\n"
+				    ".libtile.so.2+0x30 > draw 70");
+	made_symbol(&x.s, 1, 2 * 16, "work");
+	made_symbol(&x.s, 1, 3 * 16, "work");
+	CHECK_STR(screen(&x, true), "main > work 170\n.decode 100\n.draw 70");
+	query_open(x.q, row(&x, "main > work"), false);
+	CHECK_STR(screen(&x, true), "main > work 170");
+	end(&x);
+}
+
 TEST(small_rows_fold)
 {
 	struct session x;
