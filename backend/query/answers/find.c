@@ -55,7 +55,8 @@ static void close_all(struct query *q, uint32_t top)
 {
 	for (uint32_t i = ROOT_DOWN; i < q->row_count; i++)
 		if (is_below(q, i, top))
-			q->rows[i]->open = q->rows[i]->wanted = q->rows[i]->more = false;
+			q->rows[i]->open = q->rows[i]->wanted = q->rows[i]->more =
+				q->rows[i]->forked = false;
 }
 
 /* Opens the heaviest first, and no row without memory. Returns how many rows are left when the
